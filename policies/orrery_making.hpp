@@ -25,7 +25,7 @@ inline constexpr ParameterRow kOrreryParameters[] = {
     {"short_first",
      ParameterType::Number,
      "",
-     "0.6",
+     "0.75",
      "0",
      "4",
      "power of the number of jobs with no less left, which is a job's weight; 0: all weigh alike"},

@@ -272,6 +272,26 @@ bool OrreryPolicy::keep(const JobView& job) {
   return true;
 }
 
+/// As the view's, beside what the plan has given to jobs of the same quotas.
+bool OrreryPolicy::quota_allows(const ClusterView& view,
+                                const JobRow& row,
+                                std::int32_t replicas) const {
+  std::int32_t devices = devices_in_all(row, replicas);
+  std::int32_t others = 0;
+  for (const auto& quota : {std::pair(false, row.quota_group), std::pair(true, row.quota_namespace)})
+    if (const auto given = given_.find(quota); given != given_.end())
+      others = std::max(others, given->second);
+  return view.quota_allows(row.id, devices + others);
+}
+
+/// The plan gives the job so many replicas. What it gives up counts when it is gone.
+void OrreryPolicy::note_given(const JobRow& row, std::int32_t replicas) {
+  const std::int32_t more = devices_in_all(row, replicas) - row.devices_held;
+  if (more <= 0) return;
+  if (row.quota_group != UINT32_MAX) given_[{false, row.quota_group}] += more;
+  if (row.quota_namespace != UINT32_MAX) given_[{true, row.quota_namespace}] += more;
+}
+
 /// Places the chosen option, or the next smaller one that finds room; false where none does. On as
 /// few nodes as can be, else on more where that is still better than the next smaller size.
 bool OrreryPolicy::place_one(const ClusterView& view,
@@ -292,6 +312,7 @@ bool OrreryPolicy::place_one(const ClusterView& view,
   };
   for (; sharer.chosen >= 0; --sharer.chosen) {
     const KindAndSize& where = where_[begin + static_cast<std::size_t>(sharer.chosen)];
+    if (!quota_allows(view, job.row, where.replicas)) continue;
     if (place_parts(where)) return true;
     const bool has_smaller = sharer.chosen > 0 &&
                              where_[begin + static_cast<std::size_t>(sharer.chosen) - 1].kind == where.kind;
@@ -362,6 +383,7 @@ void OrreryPolicy::place_all(const ClusterView& view, const PolluxJobs::Gangs& g
     if (sharer.chosen >= 0 && place_one(view, sharer, nodes)) {
       std::int32_t replicas = 0;
       for (const NodeCount& n : nodes) replicas += n.replicas;
+      note_given(job.row, replicas);
       if (!holds_exactly(job, nodes)) grant_on(sharer.id, replicas, nodes, plan);
     } else if (job.row.holds) {
       sharer.chosen = -1;
@@ -431,7 +453,18 @@ Plan OrreryPolicy::optimize(const ClusterView& view) {
   jobs_.absorb(view);
   speeds_.learn(view);
   Plan plan;
-  const PolluxJobs::Gangs gangs = jobs_.gangs_to_start(view, trial_);
+  empty_kinds_.begin(view);
+  PolluxJobs::Gangs gangs = jobs_.gangs_to_start(view, trial_, [&](const JobView& job) {
+    return view.now() - job.row.submitted > parameters_.patience &&
+           empty_kinds_.one_holds(job, rigid_size(job));
+  });
+  given_.clear();
+  std::erase_if(gangs.starting, [&](const PolluxJobs::Start& gang) {
+    const JobView job = view.job(gang.job);
+    if (!quota_allows(view, job.row, rigid_size(job))) return true;
+    note_given(job.row, rigid_size(job));
+    return false;
+  });
   if (gangs.starting.empty() && jobs_.sized().empty()) return plan;
   const bool in_parts =
       std::any_of(gangs.starting.begin(), gangs.starting.end(), [&](const auto& gang) {

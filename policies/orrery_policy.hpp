@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "policies/empty_kinds.hpp"
 #include "policies/orrery_speeds.hpp"
 #include "policies/pollux_jobs.hpp"
 #include "policies/price_shares.hpp"
@@ -19,7 +21,7 @@ struct OrreryParameters {
   Duration period = Duration::seconds(60);    ///< Of the cycle, above zero.
   Duration restart = Duration::seconds(30);   ///< What a change of its devices costs a job.
   Duration horizon = Duration::seconds(150);  ///< For how long a change is taken to pay, above 0.
-  double short_first = 0.6;  ///< Power of the number of jobs with no less left, 0 or more.
+  double short_first = 0.75;  ///< Power of the number of jobs with no less left, 0 or more.
   double evenness = 0.5;     ///< 1 less the power of a speedup; below 1: 0 is their sum.
   double growth = 4;         ///< Times the replicas that a speed is known for, at least 1.
   std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
@@ -102,6 +104,8 @@ class OrreryPolicy : public Policy {
                     const PolluxJobs::Gangs& gangs,
                     std::span<const std::uint32_t> moving,
                     Plan& plan);
+  bool quota_allows(const ClusterView& view, const JobRow& row, std::int32_t replicas) const;
+  void note_given(const JobRow& row, std::int32_t replicas);
   bool keep(const JobView& job);
   bool place_one(const ClusterView& view, Sharer& sharer, std::vector<NodeCount>& nodes);
   void place_all(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
@@ -113,7 +117,10 @@ class OrreryPolicy : public Policy {
   // Derived from the views, or scratch of one call.
   PolluxJobs jobs_;
   CapacityTrial trial_;
+  EmptyKinds empty_kinds_;
   PriceShares shares_;
+  /// Devices that the plan adds, by quota: of a group, or (true) of a namespace.
+  std::map<std::pair<bool, std::uint32_t>, std::int32_t> given_;
   ShareProblem problem_;
   std::vector<KindAndSize> where_;  ///< Of each option.
   std::vector<Sharer> sharers_;

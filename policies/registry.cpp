@@ -235,10 +235,12 @@ Made make_shockwave(const ParameterValues& values, const PolicyArguments& argume
 }
 
 Made make_orrery(const ParameterValues& values, const PolicyArguments& arguments) {
-  return made<OrreryPolicy>(orrery_parameters(values),
-                            values.flag("profiles") ? goodput_from(arguments)
-                                                    : std::make_unique<NoEstimates>(),
-                            arguments.models.profiles);
+  std::unique_ptr<GoodputEstimates> estimates = std::make_unique<NoEstimates>();
+  if (values.flag("profiles") && arguments.models.device_profiles != nullptr)
+    estimates = std::make_unique<DeviceGoodput>(arguments.models.device_profiles,
+                                                DeviceGoodput::TunedJobs::SmallestBatch);
+  return made<OrreryPolicy>(
+      orrery_parameters(values), std::move(estimates), arguments.models.profiles);
 }
 
 Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
