@@ -10,6 +10,13 @@
 
 namespace orrery::policies {
 
+namespace {
+
+/// Parts of the noise scale of gradients that do not count as a change.
+constexpr double kToleratedNoise = 0.05;
+
+}  // namespace
+
 bool SparseSpeed::add(const ThroughputObservation& observation) {
   if (!profile_.empty()) {
     const auto is_near = [](double told, double seen) {
@@ -63,6 +70,17 @@ void SparseSpeed::load(ByteReader& in) {
   if (!profile_.empty()) parameters_ = profile_.parameters();
 }
 
+namespace {
+
+/// Whether batches are worth something else by these gradients.
+bool is_other_noise(const GradientStats& now, const GradientStats& before) {
+  if (before.sqr <= 0 || before.var <= 0) return !(now == before);
+  return std::fabs(now.var * before.sqr - before.var * now.sqr) >
+         kToleratedNoise * std::fabs(before.var * now.sqr);
+}
+
+}  // namespace
+
 DeviceModelId kind_held(const ClusterView& view, const JobView& job) {
   if (job.nodes.empty()) return DeviceModelId::none();
   return view.capacity().at(job.nodes.front().node).model;
@@ -78,7 +96,7 @@ void OrrerySpeeds::learn_from(const ClusterView& view, const JobView& job, Known
   if (latest > known.heard) {
     known.heard = latest;
     const GoodputReport report = read_report(profilings, row, static_cast<int>(job.nodes.size()));
-    known.stats = report.stats;
+    if (is_other_noise(report.stats, known.stats)) known.stats = report.stats;
     known.limits = report.limits;
     if (report.observed) {
       known.fitted[kind].add(*report.observed);

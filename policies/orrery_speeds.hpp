@@ -19,7 +19,7 @@ namespace orrery::policies {
 class SparseSpeed {
  public:
   /// Parts of a step's time that the model may be wrong by.
-  static constexpr double kToleratedError = 0.02;
+  static constexpr double kToleratedError = 0.1;
 
   /// Keeps the observation where the model did not foretell it; whether it did.
   bool add(const ThroughputObservation& observation);
