@@ -80,7 +80,9 @@ void OrreryPolicy::find_sharers(const ClusterView& view) {
   for (const JobId id : jobs_.sized()) {
     const JobView job = view.job(id);
     const JobRow& row = job.row;
-    const bool may_start = waits(row) && view.quota_allows(id, devices_in_all(row, row.min_replicas));
+    const bool may_start = waits(row) &&
+                           view.quota_allows(id, devices_in_all(row, row.min_replicas)) &&
+                           empty_kinds_.one_holds(job, row.min_replicas);
     if (!may_start && (!may_be_taken_from(row) || holds_several_models(view, job))) continue;
     waiting += may_start ? 1 : 0;
     sharers_.push_back({.id = id, .left = left_of(view, job)});
@@ -214,6 +216,8 @@ void OrreryPolicy::add_options(const ClusterView& view, Sharer& sharer) {
     if (row.demand.devices > kinds_[kind].node_size) continue;
     if (!row.demand.model.is_none() && row.demand.model != kinds_[kind].model) continue;
     if (problem_.capacity[kind] < row.min_replicas * row.demand.devices) continue;
+    // What fits by count may not node by node, and would be chosen in each cycle again.
+    if (!row.holds && !empty_kinds_.holds(job, row.min_replicas, kinds_[kind].model)) continue;
     add_sizes(view, job, kind);
   }
   sharer.current = -1;
@@ -355,41 +359,77 @@ bool OrreryPolicy::start_beside(const ClusterView& view,
   return true;
 }
 
-/// Grants the gangs, and what was chosen, as far as nodes and quotas allow. Who keeps its size
-/// keeps its nodes, unless a gang finds no other place; of the others the largest are placed first.
-void OrreryPolicy::place_all(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan) {
-  std::vector<std::uint32_t> moving;
-  for (std::uint32_t i = 0; i < sharers_.size(); ++i)
-    if (sharers_[i].chosen != sharers_[i].current) moving.push_back(i);
-  if (!start_beside(view, gangs, moving, plan)) {
-    plan = {};
-    jobs_.start(view, gangs, trial_, plan);
-    moving.clear();
-    for (std::uint32_t i = 0; i < sharers_.size(); ++i) {
-      const Sharer& sharer = sharers_[i];
-      const bool stays = sharer.chosen >= 0 && sharer.chosen == sharer.current;
-      if (stays && keep(view.job(sharer.id))) continue;
-      if (sharer.chosen >= 0 || view.row(sharer.id).holds) moving.push_back(i);
-    }
-  }
+/// Places the largest first; whether all that chose something got it, or less of it. With
+/// `stay_first` one that keeps its size stays where that is free.
+bool OrreryPolicy::place_moving(const ClusterView& view,
+                                std::vector<std::uint32_t> moving,
+                                bool stay_first,
+                                Plan& plan) {
   std::stable_sort(moving.begin(), moving.end(), [&](std::uint32_t a, std::uint32_t b) {
     return size_chosen(a) > size_chosen(b);
   });
+  bool all = true;
   std::vector<NodeCount> nodes;
   for (const std::uint32_t i : moving) {
     Sharer& sharer = sharers_[i];
     const JobView job = view.job(sharer.id);
+    const bool stays = sharer.chosen >= 0 && sharer.chosen == sharer.current;
+    if (stay_first && stays && keep(job)) continue;
+    const bool wants = sharer.chosen >= 0;
     nodes.clear();
-    if (sharer.chosen >= 0 && place_one(view, sharer, nodes)) {
+    if (wants && place_one(view, sharer, nodes)) {
       std::int32_t replicas = 0;
       for (const NodeCount& n : nodes) replicas += n.replicas;
       note_given(job.row, replicas);
       if (!holds_exactly(job, nodes)) grant_on(sharer.id, replicas, nodes, plan);
-    } else if (job.row.holds) {
-      sharer.chosen = -1;
-      plan.preempt(sharer.id);
+      continue;
     }
+    all = all && !wants;
+    sharer.chosen = -1;
+    if (job.row.holds) plan.preempt(sharer.id);
   }
+  return all;
+}
+
+/// Grants the gangs, and what was chosen, as far as nodes and quotas allow. Who keeps its size
+/// keeps its nodes. Where a gang or a job finds no place so, all are placed anew, if that is worth
+/// more.
+void OrreryPolicy::place_all(const ClusterView& view,
+                             const PolluxJobs::Gangs& gangs,
+                             std::span<const std::int32_t> chosen,
+                             Plan& plan) {
+  std::vector<std::uint32_t> moving;
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < sharers_.size(); ++i) {
+    Sharer& sharer = sharers_[i];
+    sharer.chosen = chosen[i];
+    if (sharer.chosen != sharer.current) moving.push_back(i);
+    if (sharer.chosen >= 0 || view.row(sharer.id).holds) all.push_back(i);
+  }
+  const auto given = given_;
+  const bool beside = start_beside(view, gangs, moving, plan);
+  if (beside && place_moving(view, std::move(moving), false, plan)) return;
+  const std::vector<std::int32_t> got = chosen_now();
+  const double had = beside ? worth(got) : -1;
+  Plan anew;
+  given_ = given;
+  for (std::uint32_t i = 0; i < sharers_.size(); ++i) sharers_[i].chosen = chosen[i];
+  if (!start_beside(view, gangs, all, anew)) {
+    anew = {};
+    jobs_.start(view, gangs, trial_, anew);
+  }
+  place_moving(view, std::move(all), true, anew);
+  if (worth(chosen_now()) > had * kBetter) {
+    plan = std::move(anew);
+    return;
+  }
+  for (std::uint32_t i = 0; i < sharers_.size(); ++i) sharers_[i].chosen = got[i];
+}
+
+std::vector<std::int32_t> OrreryPolicy::chosen_now() const {
+  std::vector<std::int32_t> chosen;
+  for (const Sharer& sharer : sharers_) chosen.push_back(sharer.chosen);
+  return chosen;
 }
 
 /// Starts the gangs, and shares out what is left.
@@ -410,12 +450,10 @@ void OrreryPolicy::share_out(const ClusterView& view, const PolluxJobs::Gangs& g
   const bool may_stay = fits(problem_, current);
   std::vector<std::int32_t> chosen = shares_.choose(problem_);
   if (may_stay && worth(chosen) <= worth(current) * kBetter) chosen = current;
-  for (std::size_t i = 0; i < sharers_.size(); ++i) sharers_[i].chosen = chosen[i];
-  place_all(view, gangs, plan);
-  if (!may_stay || !gangs.starting.empty()) return;
+  place_all(view, gangs, chosen, plan);
   // What nodes allow of it may be worth less than what is there.
-  for (std::size_t i = 0; i < sharers_.size(); ++i) chosen[i] = sharers_[i].chosen;
-  if (worth(chosen) <= worth(current) * kBetter) plan = {};
+  if (may_stay && gangs.starting.empty() && worth(chosen_now()) <= worth(current) * kBetter)
+    plan = {};
 }
 
 /// A minimum counts more than anything else, that of a job that runs more than that of one that
@@ -435,6 +473,35 @@ void OrreryPolicy::put_minimum_first(const ClusterView& view) {
                          row.min_replicas * row.demand.devices;
     for (std::uint32_t o = problem_.first[i]; o < problem_.first[i + 1]; ++o)
       problem_.options[o].value += first;
+  }
+}
+
+/// Jobs whose size may be chosen, but which no kind holds by itself, start as gangs do and keep what
+/// they get.
+void OrreryPolicy::add_across_kinds(const ClusterView& view, PolluxJobs::Gangs& gangs) {
+  std::vector<JobId> across;
+  for (const JobId id : jobs_.sized())
+    if (waits(view.row(id)) && !empty_kinds_.one_holds(view.job(id), view.row(id).min_replicas))
+      across.push_back(id);
+  if (across.empty()) return;
+  trial_.sync(view.capacity());
+  for (const JobId id : jobs_.sized())
+    if (may_be_taken_from(view.row(id)) && !holds_several_models(view, view.job(id)))
+      give_back(view, view.job(id), trial_);
+  for (const JobId id : gangs.preempted) give_back(view, view.job(id), trial_);
+  for (const PolluxJobs::Start& gang : gangs.starting) {
+    const JobView job = view.job(gang.job);
+    std::vector<NodeCount> nodes;
+    try_start(view, job, rigid_size(job), trial_, &nodes);
+  }
+  for (const JobId id : across) {
+    const JobView job = view.job(id);
+    PolluxJobs::Start start{id, {}};
+    if (!quota_allows(view, job.row, rigid_size(job)) ||
+        !try_start(view, job, rigid_size(job), trial_, &start.nodes))
+      continue;
+    note_given(job.row, rigid_size(job));
+    gangs.starting.push_back(std::move(start));
   }
 }
 
@@ -465,6 +532,7 @@ Plan OrreryPolicy::optimize(const ClusterView& view) {
     note_given(job.row, rigid_size(job));
     return false;
   });
+  add_across_kinds(view, gangs);
   if (gangs.starting.empty() && jobs_.sized().empty()) return plan;
   const bool in_parts =
       std::any_of(gangs.starting.begin(), gangs.starting.end(), [&](const auto& gang) {

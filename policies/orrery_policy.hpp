@@ -108,7 +108,16 @@ class OrreryPolicy : public Policy {
   void note_given(const JobRow& row, std::int32_t replicas);
   bool keep(const JobView& job);
   bool place_one(const ClusterView& view, Sharer& sharer, std::vector<NodeCount>& nodes);
-  void place_all(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
+  bool place_moving(const ClusterView& view,
+                    std::vector<std::uint32_t> moving,
+                    bool stay_first,
+                    Plan& plan);
+  void place_all(const ClusterView& view,
+                 const PolluxJobs::Gangs& gangs,
+                 std::span<const std::int32_t> chosen,
+                 Plan& plan);
+  std::vector<std::int32_t> chosen_now() const;
+  void add_across_kinds(const ClusterView& view, PolluxJobs::Gangs& gangs);
   void start_alone(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
 
   OrreryParameters parameters_;
