@@ -56,7 +56,8 @@ inline constexpr ParameterRow kOrreryParameters[] = {
      "1h",
      "1s",
      "",
-     "wait after which a gang is passed by none any more, and an elastic job counts as half as long"},
+     "wait after which a gang is passed by none any more, and an elastic job counts as half as "
+     "long"},
     {"epochs",
      ParameterType::Flag,
      "",

@@ -21,9 +21,9 @@ struct OrreryParameters {
   Duration period = Duration::seconds(60);    ///< Of the cycle, above zero.
   Duration restart = Duration::seconds(30);   ///< What a change of its devices costs a job.
   Duration horizon = Duration::seconds(150);  ///< For how long a change is taken to pay, above 0.
-  double short_first = 0.75;  ///< Power of the number of jobs with no less left, 0 or more.
-  double evenness = 0.5;     ///< 1 less the power of a speedup; below 1: 0 is their sum.
-  double growth = 4;         ///< Times the replicas that a speed is known for, at least 1.
+  double short_first = 0.75;        ///< Power of the number of jobs with no less left, 0 or more.
+  double evenness = 0.5;            ///< 1 less the power of a speedup; below 1: 0 is their sum.
+  double growth = 4;                ///< Times the replicas that a speed is known for, at least 1.
   std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
   Duration patience = Duration::seconds(3600);  ///< Of a gang that others pass.
   bool epochs = true;  ///< Whether it knows how many epochs a job has where its profile says so.
@@ -82,11 +82,16 @@ class OrreryPolicy : public Policy {
   /// A job that shares.
   struct Sharer {
     JobId id;
-    double left = 0;               ///< Device-seconds.
+    double left = 0;  ///< Device-seconds.
     double weight = 1;
-    std::int32_t current = -1;     ///< Among its options what it has; -1: nothing.
+    std::int32_t current = -1;  ///< Among its options what it has; -1: nothing.
     std::int32_t chosen = -1;
   };
+
+  /// Devices of the whole job with so many replicas, as quotas count them.
+  static std::int32_t devices_of(const JobRow& row, std::int32_t replicas) {
+    return replicas * row.demand.devices + row.rest_devices;
+  }
 
   double left_of(const ClusterView& view, const JobView& job) const;
   void find_sharers(const ClusterView& view);

@@ -10,16 +10,16 @@ namespace orrery::policies {
 
 /// One way in which a job may run.
 struct ShareOption {
-  std::int32_t kind = 0;    ///< Index of the pool that its devices come from.
-  std::int32_t size = 1;    ///< Of it, at least 1.
-  double value = 0;         ///< Above 0: what it is worth more than nothing.
+  std::int32_t kind = 0;  ///< Index of the pool that its devices come from.
+  std::int32_t size = 1;  ///< Of it, at least 1.
+  double value = 0;       ///< Above 0: what it is worth more than nothing.
 };
 
 /// The jobs that share, and what there is.
 struct ShareProblem {
-  std::vector<ShareOption> options;       ///< Those of a job stand together.
-  std::vector<std::uint32_t> first;       ///< Of job j: first[j] to first[j + 1], one more than jobs.
-  std::vector<std::int64_t> capacity;     ///< By kind, 0 or more.
+  std::vector<ShareOption> options;    ///< Those of a job stand together.
+  std::vector<std::uint32_t> first;    ///< Of job j: first[j] to first[j + 1], one more than jobs.
+  std::vector<std::int64_t> capacity;  ///< By kind, 0 or more.
 
   std::size_t jobs() const { return first.size() - 1; }
 
@@ -67,9 +67,9 @@ class PriceShares {
   void fill(const ShareProblem& problem);
 
   std::vector<double> prices_;
-  std::vector<std::int64_t> left_;     ///< By kind.
+  std::vector<std::int64_t> left_;  ///< By kind.
   std::vector<std::int32_t> chosen_;
-  std::vector<Step> order_;            ///< Jobs that take something.
+  std::vector<Step> order_;  ///< Jobs that take something.
 };
 
 }  // namespace orrery::policies

@@ -71,8 +71,8 @@ TEST(PriceShares, OfOneKindAreTheBestInWhichAllHaveSomething) {
     const ShareProblem problem = random_problem(random, 5, 1);
     const std::vector<std::int32_t> chosen = PriceShares().choose(problem);
     EXPECT_TRUE(fits(problem, chosen)) << "seed " << seed;
-    const std::int64_t has_something =
-        std::count_if(chosen.begin(), chosen.end(), [](std::int32_t option) { return option >= 0; });
+    const std::int64_t has_something = std::count_if(
+        chosen.begin(), chosen.end(), [](std::int32_t option) { return option >= 0; });
     EXPECT_EQ(has_something, std::min<std::int64_t>(5, problem.capacity[0])) << "seed " << seed;
     if (has_something < 5) continue;
     std::vector<std::int64_t> left = problem.capacity;

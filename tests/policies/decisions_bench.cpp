@@ -106,8 +106,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   Churn churn(gpus, jobs);
-  const Duration period =
-      std::max((*policy)->triggers().period, Duration::seconds(60));
+  const Duration period = std::max((*policy)->triggers().period, Duration::seconds(60));
   const double cold = churn.decide(**policy);
   std::vector<double> warm;
   for (int i = 0; i < kCycles; ++i) {
