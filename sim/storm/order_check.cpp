@@ -36,6 +36,22 @@ void for_each_order(const FoldedRecord& record, Visit visit) {
     if (const auto* order = std::get_if<Order>(&body)) visit(*order);
 }
 
+// Whether the sub-master is stopped by an order behind the word: its agent hears both in this
+// order, so that the word is void.
+bool is_stopped_after(const FoldedRecord& record, const TellSubMaster& word, const Worker& master) {
+  bool told = false;
+  for (const CommandBody& body : record.decided.orders) {
+    if (std::get_if<TellSubMaster>(&body) == &word) told = true;
+    const auto* stop = std::get_if<StopWorkers>(&body);
+    if (!told || stop == nullptr || stop->job != word.job) continue;
+    if (std::any_of(stop->workers.begin(), stop->workers.end(), [&](const WorkerStop& each) {
+          return each.incarnation == master.incarnation && first_rank_of(each) == master.birth_rank;
+        }))
+      return true;
+  }
+  return false;
+}
+
 // Sizes at which the role may be; empty: any.
 bool may_be(const RoleSpec& role, std::int64_t replicas) {
   if (role.workers.is_set()) return false;
@@ -180,7 +196,7 @@ void OrderCheck::folded(Instant now, const FoldedRecord& record, const State& af
       for_each_order<TellSubMaster>(record, [&](const TellSubMaster& other) {
         if (other.job == order.job) last = &other;
       });
-      if (last == &order) check_master(order, after);
+      if (last == &order) check_master(record, order, after);
     });
     for_each_order<RelaunchNodes>(
         record, [&](const RelaunchNodes& order) { check_relaunch(order, after); });
@@ -440,7 +456,9 @@ void OrderCheck::check_cleaning(const FoldedRecord& record, const State& after) 
   }
 }
 
-void OrderCheck::check_master(const TellSubMaster& order, const State& after) {
+void OrderCheck::check_master(const FoldedRecord& record,
+                              const TellSubMaster& order,
+                              const State& after) {
   const JobState* job = after.find(order.job);
   if (job == nullptr || job->failover->led == LedRecovery::None ||
       job->failover->told != order.incarnation)
@@ -449,6 +467,9 @@ void OrderCheck::check_master(const TellSubMaster& order, const State& after) {
   const Worker* master = nullptr;
   for (const Worker& worker : job->workers)
     if (worker.role == order.master && worker.incarnation == order.incarnation) master = &worker;
+  if (master != nullptr && master->state == WorkerState::Draining &&
+      is_stopped_after(record, order, *master))
+    return;
   if (master == nullptr || master->state != WorkerState::Ready || master->node != order.node)
     say(name + ": a word goes to a sub-master that is not there");
   if (order.incident != job->failover->open.number || order.role != job->failover->led_role ||

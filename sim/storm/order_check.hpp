@@ -69,7 +69,7 @@ class OrderCheck {
   void check_stop(const FoldedRecord& record, const StopWorkers& order, const State& after);
   void check_list(const FoldedRecord& record, const State& after);
   void check_cleaning(const FoldedRecord& record, const State& after);
-  void check_master(const TellSubMaster& order, const State& after);
+  void check_master(const FoldedRecord& record, const TellSubMaster& order, const State& after);
   void check_relaunch(const RelaunchNodes& order, const State& after);
   void check_notices(const FoldedRecord& record, const State& after);
   void check_allocation(const FoldedRecord& record, const JobState& job);

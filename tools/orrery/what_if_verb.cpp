@@ -1,26 +1,23 @@
 // replay with --policy or --set: a recorded run once more, under other decisions.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/base/json_text.hpp"
 #include "core/placer/registry.hpp"
 #include "runtime/store/sqlite_store.hpp"
 #include "sim/rehearsal/what_if.hpp"
 #include "sim/reports/comparison_data.hpp"
 #include "tools/console/interrupt.hpp"
-#include "tools/console/table.hpp"
 #include "tools/orrery/approximations.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/run_files.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/summary_table.hpp"
 #include "tools/orrery/verb_functions.hpp"
+#include "tools/orrery/what_if_text.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -29,31 +26,11 @@ using runtime::SqliteStore;
 using sim::JobDifference;
 using sim::JobOutcome;
 
-constexpr std::size_t kJobsShown = 20;
-
 /// One what-if of the command line.
 struct Asked {
   scenarios::Scenario scenario;
   std::string folder;  ///< Its name below --out.
 };
-
-/// One that has run.
-struct Told {
-  sim::WhatIfRun run;
-  std::vector<JobDifference> jobs;
-  std::vector<std::string> remarks;
-};
-
-double seconds_from(const JobOutcome& job, Instant at) { return (at - job.submitted).in_seconds(); }
-
-/// How much later, in seconds; nothing where either has no such instant.
-std::optional<double> later(const JobDifference& job, Instant JobOutcome::*what) {
-  if (job.recorded == nullptr || job.now == nullptr) return std::nullopt;
-  const Instant then = job.recorded->*what;
-  const Instant now = job.now->*what;
-  if (then.is_never() || now.is_never()) return std::nullopt;
-  return (now - then).in_seconds();
-}
 
 /// Stops at once when a user wants it.
 class InterruptListener final : public sim::RunListener {
@@ -118,38 +95,6 @@ Result<std::vector<Asked>> asked_for(const Arguments& arguments,
   return out;
 }
 
-/// What the journal does not tell, in sentences.
-std::vector<std::string> said_of(const sim::Rehearsal& rehearsal) {
-  std::vector<std::string> out;
-  std::map<sim::WorkKnown, std::uint64_t> counts;
-  std::uint64_t assumed = 0;
-  for (std::size_t k = 0; k < rehearsal.truth.jobs.size(); ++k) {
-    if (rehearsal.recorded.jobs[k].id.is_none()) continue;
-    const sim::JobTruth& truth = rehearsal.truth.jobs[k];
-    ++counts[truth.known];
-    assumed += truth.sizes_assumed ? 1 : 0;
-  }
-  const auto say = [&](std::uint64_t count, const std::string& what) {
-    if (count > 0) out.push_back(std::to_string(count) + (count == 1 ? " job " : " jobs ") + what);
-  };
-  say(counts[sim::WorkKnown::Averaged],
-      "changed speed at one size: work is from the mean of each size (averaged)");
-  say(counts[sim::WorkKnown::Timed],
-      "told of no progress: work is the time that workers ran (timed)");
-  say(counts[sim::WorkKnown::Reported],
-      "did not come to an end: work is what was reported as remaining (reported)");
-  say(counts[sim::WorkKnown::Stated],
-      "did not come to an end: work is the run time that was stated (stated)");
-  say(counts[sim::WorkKnown::History],
-      "did not come to an end: work is the median of like jobs (history)");
-  say(counts[sim::WorkKnown::Nothing],
-      "did not come to an end, and no other did: work is a guess (nothing)");
-  say(assumed, "may have sizes that were not seen: speed there is extrapolated");
-  out.insert(out.end(), rehearsal.truth.assumed.begin(), rehearsal.truth.assumed.end());
-  out.insert(out.end(), rehearsal.recorded.left_out.begin(), rehearsal.recorded.left_out.end());
-  return out;
-}
-
 /// Jobs that the cluster of a what-if cannot hold, with what they lack.
 std::vector<std::string> lacks_of(const StuckListener& stuck) {
   std::vector<std::string> out;
@@ -161,10 +106,10 @@ std::vector<std::string> lacks_of(const StuckListener& stuck) {
   return out;
 }
 
-Result<Told> told_of(const sim::Rehearsal& rehearsal,
-                     const Asked& asked,
-                     std::uint64_t infeasible,
-                     const std::filesystem::path& folder) {
+Result<WhatIfTold> told_of(const sim::Rehearsal& rehearsal,
+                           const Asked& asked,
+                           std::uint64_t infeasible,
+                           const std::filesystem::path& folder) {
   const auto policy = fresh_policy(asked.scenario, {});
   if (!policy) return policy.errors();
   sim::RunOptions options;
@@ -179,172 +124,13 @@ Result<Told> told_of(const sim::Rehearsal& rehearsal,
   files.listen(options.listeners);
   auto run = sim::run_what_if(rehearsal, asked.scenario, **policy, options);
   if (!run) return run.errors();
-  Told told{std::move(*run), {}, {}};
+  WhatIfTold told{std::move(*run), {}, {}};
   if (stuck.infeasible() > infeasible) told.remarks = lacks_of(stuck);
   told.jobs = sim::differences(rehearsal, told.run);
   const Status written = files.finish(told.run.report, told.run.report.warnings);
   if (!written) return written.errors();
   return told;
 }
-
-// --- for people ---
-
-std::string change_text(std::optional<double> seconds) {
-  if (!seconds) return "-";
-  if (std::abs(*seconds) < 0.0005) return "0";
-  return (*seconds > 0 ? "+" : "") + with_commas(*seconds, std::abs(*seconds) < 10 ? 3 : 1);
-}
-
-std::string after_text(const JobOutcome* job, Instant JobOutcome::*what) {
-  if (job == nullptr) return "refused";
-  if ((job->*what).is_never()) return "never";
-  return with_commas(seconds_from(*job, job->*what), 1);
-}
-
-std::string restarts_text(const JobDifference& job) {
-  const auto of = [](const JobOutcome* outcome) {
-    return outcome == nullptr ? std::string("-")
-                              : std::to_string(outcome->restarts + outcome->reschedules);
-  };
-  return of(job.recorded) + " > " + of(job.now);
-}
-
-/// How much a job's completion has changed, for the order of the table; most where it came to none.
-double weight_of(const JobDifference& job) {
-  const auto change = later(job, &JobOutcome::finished);
-  if (change) return std::abs(*change);
-  const bool was = job.recorded != nullptr && !job.recorded->finished.is_never();
-  const bool is = job.now != nullptr && !job.now->finished.is_never();
-  return was == is ? 0 : 1e18;
-}
-
-std::string jobs_table(const Told& told, const ConsoleTraits& traits) {
-  std::vector<const JobDifference*> order;
-  for (const JobDifference& job : told.jobs) order.push_back(&job);
-  std::ranges::stable_sort(order, [](const JobDifference* a, const JobDifference* b) {
-    return weight_of(*a) > weight_of(*b);
-  });
-  if (order.size() > kJobsShown) order.resize(kJobsShown);
-  Table table({{.title = "job", .left = true},
-               {.title = "waited (s)", .spare = 3},
-               {.title = "what-if"},
-               {.title = "change"},
-               {.title = "completed after (s)", .spare = 2},
-               {.title = "what-if"},
-               {.title = "change"},
-               {.title = "restarts", .spare = 4},
-               {.title = "work is", .left = true, .spare = 1}});
-  for (const JobDifference* job : order)
-    table.add_row({{.text = job->name},
-                   {.text = after_text(job->recorded, &JobOutcome::started)},
-                   {.text = after_text(job->now, &JobOutcome::started)},
-                   {.text = change_text(later(*job, &JobOutcome::started))},
-                   {.text = after_text(job->recorded, &JobOutcome::finished)},
-                   {.text = after_text(job->now, &JobOutcome::finished)},
-                   {.text = change_text(later(*job, &JobOutcome::finished))},
-                   {.text = restarts_text(*job)},
-                   {.text = std::string(to_string(job->known))}});
-  return table.text(traits.colour, traits.table_width());
-}
-
-struct Counts {
-  std::uint64_t sooner = 0;
-  std::uint64_t same = 0;
-  std::uint64_t later = 0;
-};
-
-Counts counts_of(const Told& told) {
-  Counts out;
-  for (const JobDifference& job : told.jobs) {
-    const auto change = later(job, &JobOutcome::finished);
-    if (!change) continue;
-    ++(*change < 0 ? out.sooner : *change > 0 ? out.later : out.same);
-  }
-  return out;
-}
-
-std::string counts_text(const Told& told) {
-  const Counts counts = counts_of(told);
-  return std::to_string(counts.sooner) + " jobs complete sooner than recorded, " +
-         std::to_string(counts.later) + " later, " + std::to_string(counts.same) +
-         " at the same instant\n";
-}
-
-// --- for programs ---
-
-void put_instant(JsonText& json,
-                 std::string_view key,
-                 const JobOutcome* job,
-                 Instant JobOutcome::*what) {
-  if (job == nullptr || (job->*what).is_never())
-    json.key(key).null();
-  else
-    json.field(key, (job->*what).in_seconds());
-}
-
-void put_outcome(JsonText& json, std::string_view key, const JobOutcome* job) {
-  json.key(key);
-  if (job == nullptr) {
-    json.null();
-    return;
-  }
-  json.begin_object();
-  json.field("submitted_s", job->submitted.in_seconds());
-  put_instant(json, "started_s", job, &JobOutcome::started);
-  put_instant(json, "completed_s", job, &JobOutcome::finished);
-  json.field("phase", to_string(job->phase));
-  json.field("restarts", std::uint64_t{job->restarts});
-  json.field("reschedules", std::uint64_t{job->reschedules});
-  json.field("preemptions", std::uint64_t{job->preemptions});
-  json.end_object();
-}
-
-void put_change(JsonText& json, std::string_view key, std::optional<double> change) {
-  if (change)
-    json.field(key, *change);
-  else
-    json.key(key).null();
-}
-
-void put_jobs(JsonText& json, const Told& told) {
-  json.key("jobs").begin_array();
-  for (const JobDifference& job : told.jobs) {
-    json.begin_object().field("name", job.name).field("work_known", to_string(job.known));
-    json.field("sizes_assumed", job.sizes_assumed);
-    put_outcome(json, "recorded", job.recorded);
-    put_outcome(json, "what_if", job.now);
-    put_change(json, "start_change_s", later(job, &JobOutcome::started));
-    put_change(json, "completion_change_s", later(job, &JobOutcome::finished));
-    json.end_object();
-  }
-  json.end_array();
-}
-
-std::string json_of(const sim::Rehearsal& rehearsal,
-                    const std::vector<Told>& all,
-                    sim::MeasuredAs measured) {
-  JsonText json(JsonText::Layout::Indented);
-  json.begin_object().key("recorded");
-  sim::put_summary(rehearsal.recorded.summary, measured, json);
-  json.key("assumed").begin_array();
-  for (const std::string& sentence : said_of(rehearsal)) json.value(sentence);
-  json.end_array().key("what_if").begin_array();
-  for (const Told& told : all) {
-    json.begin_object().key("summary");
-    sim::put_summary(told.run.report.summary, measured, json);
-    const Counts counts = counts_of(told);
-    json.field("jobs_sooner", counts.sooner).field("jobs_later", counts.later);
-    json.field("jobs_same", counts.same).key("remarks").begin_array();
-    for (const std::string& remark : told.remarks) json.value(remark);
-    json.end_array();
-    put_jobs(json, told);
-    json.end_object();
-  }
-  json.end_array().end_object();
-  return json.take() + "\n";
-}
-
-// --- files ---
 
 sim::ComparedRun compared(const sim::Summary& summary,
                           const sim::Metrics& metrics,
@@ -377,7 +163,7 @@ Status write_recorded(SqliteStore& store,
   return files.finish(report, report.warnings);
 }
 
-std::vector<sim::JobChange> changes_of(const std::vector<Told>& all) {
+std::vector<sim::JobChange> changes_of(const std::vector<WhatIfTold>& all) {
   std::vector<sim::JobChange> out;
   for (std::size_t k = 0; k < all.front().jobs.size(); ++k) {
     sim::JobChange change;
@@ -388,14 +174,14 @@ std::vector<sim::JobChange> changes_of(const std::vector<Told>& all) {
       const auto from = [&](Instant JobOutcome::*what) {
         return job == nullptr || (job->*what).is_never()
                    ? std::optional<double>()
-                   : std::optional<double>(seconds_from(*job, job->*what));
+                   : std::optional<double>((job->*what - job->submitted).in_seconds());
       };
       change.waited_s.push_back(from(&JobOutcome::started));
       change.completed_s.push_back(from(&JobOutcome::finished));
       change.restarts.push_back(job == nullptr ? 0 : job->restarts + job->reschedules);
     };
     add(first.recorded);
-    for (const Told& told : all) add(told.jobs[k].now);
+    for (const WhatIfTold& told : all) add(told.jobs[k].now);
     out.push_back(std::move(change));
   }
   return out;
@@ -403,7 +189,7 @@ std::vector<sim::JobChange> changes_of(const std::vector<Told>& all) {
 
 Status write_page(const sim::Rehearsal& rehearsal,
                   const std::vector<Asked>& asked,
-                  const std::vector<Told>& all,
+                  const std::vector<WhatIfTold>& all,
                   const std::filesystem::path& path) {
   std::vector<sim::ComparedRun> runs;
   sim::Summary recorded = rehearsal.recorded.summary;
@@ -413,8 +199,8 @@ Status write_page(const sim::Rehearsal& rehearsal,
     runs.push_back(compared(
         all[i].run.report.summary, *all[i].run.report.metrics, asked[i].folder + "/report.html"));
   for (sim::ComparedRun& run : runs) run.summary.seed = recorded.seed;
-  std::vector<std::string> approximated = said_of(rehearsal);
-  for (const Told& told : all)
+  std::vector<std::string> approximated = what_if_remarks(rehearsal);
+  for (const WhatIfTold& told : all)
     approximated.insert(approximated.end(), told.remarks.begin(), told.remarks.end());
   const std::vector<sim::JobChange> changes = changes_of(all);
   const sim::ComparisonPage page{
@@ -479,7 +265,7 @@ class WhatIfVerb {
       if (!prepared) return refuse(prepared.errors());
       folder.emplace(std::move(*prepared));
     }
-    std::vector<Told> all;
+    std::vector<WhatIfTold> all;
     for (const Asked& each : asked) {
       std::filesystem::path own;
       if (folder) {
@@ -497,50 +283,50 @@ class WhatIfVerb {
     }
     print(rehearsal, all);
     const bool well =
-        std::ranges::all_of(all, [](const Told& told) { return told.remarks.empty(); });
+        std::ranges::all_of(all, [](const WhatIfTold& told) { return told.remarks.empty(); });
     return well ? ExitCode::Met : ExitCode::Unmet;
   }
 
   Status write_all(SqliteStore& store,
                    const sim::Rehearsal& rehearsal,
                    const std::vector<Asked>& asked,
-                   const std::vector<Told>& all,
+                   const std::vector<WhatIfTold>& all,
                    OutputFolder& folder) {
     scenarios::Scenario as_recorded = asked.front().scenario;
     as_recorded.groups = rehearsal.recorded.groups;
     Status written = write_recorded(store, as_recorded, journal_, folder.scratch() / "recorded");
     if (written)
       written = write_file(folder.scratch() / "what_if.json",
-                           json_of(rehearsal, all, sim::MeasuredAs::SubObject));
+                           what_if_json(rehearsal, all, sim::MeasuredAs::SubObject));
     if (written && sim::report_page_absence().empty())
       written = write_page(rehearsal, asked, all, folder.scratch() / "report.html");
     return written ? folder.finish() : written;
   }
 
-  void print(const sim::Rehearsal& rehearsal, const std::vector<Told>& all) {
+  void print(const sim::Rehearsal& rehearsal, const std::vector<WhatIfTold>& all) {
     if (arguments_.has("--json")) {
-      console_.out(json_of(rehearsal, all, sim::MeasuredAs::Fields));
+      console_.out(what_if_json(rehearsal, all, sim::MeasuredAs::Fields));
       return;
     }
     const ConsoleTraits& traits = console_.traits();
     std::vector<sim::Summary> summaries{rehearsal.recorded.summary};
     summaries.front().policy += " (recorded)";
-    for (const Told& told : all) summaries.push_back(told.run.report.summary);
+    for (const WhatIfTold& told : all) summaries.push_back(told.run.report.summary);
     console_.out(journal_ + ": " + std::to_string(rehearsal.recorded.jobs.size()) +
                  " jobs, recorded over " + time_in_words(rehearsal.recorded.end.in_seconds()) +
                  "\n");
     console_.out(runs_table(summaries, traits.colour, traits.table_width()));
-    for (const Told& told : all) {
-      console_.out("\n" + told.run.report.summary.policy + ": " + counts_text(told));
-      console_.out(jobs_table(told, traits));
-      if (told.jobs.size() > kJobsShown)
-        console_.out("the " + std::to_string(kJobsShown) + " of " +
+    for (const WhatIfTold& told : all) {
+      console_.out("\n" + told.run.report.summary.policy + ": " + what_if_counts(told));
+      console_.out(what_if_table(told, traits));
+      if (told.jobs.size() > kWhatIfJobsShown)
+        console_.out("the " + std::to_string(kWhatIfJobsShown) + " of " +
                      std::to_string(told.jobs.size()) +
                      " jobs that change most; --json or --out DIR tell of all\n");
     }
-    for (const std::string& sentence : said_of(rehearsal))
+    for (const std::string& sentence : what_if_remarks(rehearsal))
       console_.err("remark: " + sentence + "\n");
-    for (const Told& told : all)
+    for (const WhatIfTold& told : all)
       for (const std::string& remark : told.remarks)
         console_.err(journal_ + ": " + told.run.report.summary.policy + ": " + remark + "\n");
   }

@@ -194,14 +194,18 @@ class CalleeConnection(loop.Connection):
         if kind == "item":
             call.sink.item(value)
             return
-        del self._open[number]
-        if kind == "error":
-            call.sink.fail(errors.from_wire(header.get("error")))
-        elif kind == "end":
-            call.sink.end()
-        else:
+        # It is open until it has been answered, so that it ends with the connection at the latest.
+        if kind == "result":
             call.sink.result(value)
-        self._send_waiting()
+            self._open.pop(number, None)
+        else:
+            del self._open[number]
+            if kind == "error":
+                call.sink.fail(errors.from_wire(header.get("error")))
+            else:
+                call.sink.end()
+        if self._waiting:
+            self._send_waiting()
 
     # --- its end ---
 

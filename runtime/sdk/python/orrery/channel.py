@@ -37,6 +37,11 @@ class Lease:
             self._is_open = False
             self._channel._ask("ack", {"lease": self._lease}, deadline)
 
+    def close(self):
+        """For the SDK: its name, to be acknowledged beside another request."""
+        self._is_open = False
+        return self._lease
+
     def __enter__(self):
         return self
 
@@ -80,13 +85,23 @@ class Channel:
         return self._ask("put", {"items": [list(item) for item in items]}, deadline,
                          retries=retries)
 
-    def get(self, key=None, deadline=futures.DEADLINE_DEFAULT):
-        """A Lease of one item, of this key or of any; waits for it."""
-        return Lease(self, self._ask("get", {"count": 1, "key": key}, deadline))
+    def submit_put(self, items, deadline=futures.DEADLINE_DEFAULT):
+        """As put_many, without waiting: a Future. Several may be under way, and are carried out in
+        their order."""
+        self._open(deadline)
+        return self._client.submit(self._owner, "orrery.channel.put", (), {
+            "name": self.name, "epoch": self.epoch, "items": [list(item) for item in items]},
+            deadline=deadline)
 
-    def get_batch(self, count=None, weight=None, key=None, deadline=futures.DEADLINE_DEFAULT):
+    def get(self, key=None, deadline=futures.DEADLINE_DEFAULT, done=None):
+        """A Lease of one item, of this key or of any; waits for it. `done`: the Lease of before,
+        which is acknowledged in the same message."""
+        return Lease(self, self._get({"count": 1, "key": key}, done, deadline))
+
+    def get_batch(self, count=None, weight=None, key=None, deadline=futures.DEADLINE_DEFAULT,
+                  done=None):
         """A Lease of what is there, up to `count` items, or until their weights reach `weight`;
-        waits for the first item."""
+        waits for the first item. `done` as in get()."""
         asked = {"key": key}
         if weight is None:
             asked["count"] = 1 if count is None else count
@@ -94,7 +109,12 @@ class Channel:
             asked["weight"] = weight
         else:
             raise errors.BadArguments("found count and weight, needed one of them; write one")
-        return Lease(self, self._ask("get", asked, deadline))
+        return Lease(self, self._get(asked, done, deadline))
+
+    def _get(self, asked, done, deadline):
+        if done is not None:
+            asked["ack"] = done.close()
+        return self._ask("get", asked, deadline)
 
     def state(self, deadline=futures.DEADLINE_DEFAULT):
         return self._owner.call("orrery.channel.state", deadline=deadline, name=self.name)

@@ -126,7 +126,7 @@ class Channels:
         call.on_over.append(lambda: self._left(channel, channel.puts, call))
         self._settle(channel)
 
-    def _get(self, call, name, count=None, weight=None, key=None, epoch=None):
+    def _get(self, call, name, count=None, weight=None, key=None, epoch=None, ack=None):
         channel = self._find(name, epoch)
         if count is not None and weight is not None:
             raise errors.BadArguments("found count and weight, needed one of them; write one")
@@ -137,6 +137,8 @@ class Channels:
             weight = _number("weight", weight)
         if key is not None:
             _check_text("key", key)
+        if ack is not None:
+            self._acknowledge(channel, ack)
         channel.gets[call] = (count, weight, key)
         call.on_over.append(lambda: self._left(channel, channel.gets, call))
         self._settle(channel)
@@ -148,13 +150,16 @@ class Channels:
 
     def _ack(self, call, name, lease):
         channel = self._find(name, None)
-        if not isinstance(lease, str) or lease not in channel.leases:
-            raise errors.BadArguments(f"found the lease {str(lease)[:64]!r}, needed one that is "
-                                      f"open in channel {name}; it ended with its connection, and "
-                                      "its items are given again")
-        channel.taken_count += len(channel.leases.pop(lease)[2])
+        self._acknowledge(channel, lease)
         self._served.answer_own(call, None)
         self._settle(channel)
+
+    def _acknowledge(self, channel, lease):
+        if not isinstance(lease, str) or lease not in channel.leases:
+            raise errors.BadArguments(f"found the lease {str(lease)[:64]!r}, needed one that is "
+                                      f"open in channel {channel.name}; it ended with its connection, and "
+                                      "its items are given again")
+        channel.taken_count += len(channel.leases.pop(lease)[2])
 
     def _state(self, call, name):
         channel = self._find(name, None)

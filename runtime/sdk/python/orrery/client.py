@@ -259,7 +259,7 @@ class Client:
         if isinstance(call.sink, _FutureSink):
             call.sink.future.on_cancel = lambda: loop.get().call_soon_threadsafe(
                 self._cancelled, call)
-        loop.get().call_soon_threadsafe(self._begin, call, target)
+        loop.perform(self._begin, call, target)
 
     def stream(self, target, method, args, kwargs, deadline, credit, generation=None, group=None,
                on_error=None):

@@ -10,7 +10,7 @@ import json
 import math
 import struct
 
-from . import errors
+from . import buffer_memory, errors
 
 HEADER_MAX = 1 << 20
 HEADER_MAX_UNKNOWN = 4 << 10  # Until the caller is known.
@@ -167,11 +167,13 @@ def _buffer_of(value, buffers):
 # --- JSON, as strictly as the protocol has it ----------------------------------------------------
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def to_json(value):
     """JSON text in UTF-8; raises BadArguments for what cannot be sent."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False,
-                          separators=(",", ":")).encode("utf-8")
+        return _ENCODER.encode(value).encode("utf-8")
     except UnicodeEncodeError:
         raise errors.BadArguments("found a text that is no UTF-8 (half a surrogate pair), needed "
                                   "whole characters; send it as bytes") from None
@@ -293,6 +295,10 @@ class Reader:
     def _expect(self, size, then):
         self._target, self._filled, self._next = memoryview(bytearray(size)), 0, then
 
+    def _expect_buffer(self, size):
+        self._target = memoryview(buffer_memory.memory.take(size))
+        self._filled, self._next = 0, self._take_buffer
+
     def _expect_prefix(self):
         self._skip = self._too_large = 0
         self._header, self._buffers = None, []
@@ -323,7 +329,7 @@ class Reader:
     def _take_buffers(self):
         for size in self._sizes:
             if size:
-                self._expect(size, self._take_buffer)
+                self._expect_buffer(size)
                 return
             self._buffers.append(bytearray())
         self._emit()

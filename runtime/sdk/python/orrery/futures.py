@@ -3,7 +3,7 @@
 import threading
 import time
 
-from . import errors, loop, threads
+from . import errors, io_role, loop, threads
 
 DEADLINE_DEFAULT = 300.0
 
@@ -14,10 +14,10 @@ class Future:
     """The answer of one call. Every call has a deadline, so every future is done in time."""
 
     def __init__(self):
-        self._condition = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
         self._is_done = False
         self._value = self._error = None
-        self._callbacks = []
+        self._callbacks, self._waiters = [], []
         self.on_cancel = None  # Set by who sends: called from any thread.
 
     def done(self):
@@ -49,7 +49,7 @@ class Future:
 
     def add_done_callback(self, function):
         """Calls function(future) once the answer is there, on a thread of the SDK."""
-        with self._condition:
+        with self._lock:
             if not self._is_done:
                 self._callbacks.append(function)
                 return
@@ -57,13 +57,15 @@ class Future:
 
     def settle(self, value, error=None):
         """For the SDK: sets the answer; False where there is one."""
-        with self._condition:
+        with self._lock:
             if self._is_done:
                 return False
             self._value, self._error = value, error
             self._is_done = True
-            self._condition.notify_all()
             callbacks, self._callbacks = self._callbacks, []
+            waiters = list(self._waiters)
+        for parker in waiters:
+            parker.notify()
         for function in callbacks:
             _callbacks.submit(function, self)
         return True
@@ -75,10 +77,9 @@ class Future:
             raise RuntimeError("found a wait on the loop's own thread, which would never end; wait "
                                "on another thread")
         end = None if timeout is None else time.monotonic() + timeout
-        with self._condition:
-            while not self._is_done:
-                left = None if end is None else end - time.monotonic()
-                if left is not None and left <= 0:
-                    raise errors.Timeout(f"found no answer after {timeout} s of this wait, needed "
-                                         "one; the call goes on, wait again or cancel it")
-                self._condition.wait(left)
+        role = loop.role()
+        parker = io_role.parker_of(role)
+        self._waiters.append(parker)
+        if not role.wait(parker, self.done, end):
+            raise errors.Timeout(f"found no answer after {timeout} s of this wait, needed one; the "
+                                 "call goes on, wait again or cancel it")

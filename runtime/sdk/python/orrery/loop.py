@@ -1,47 +1,56 @@
-"""The one event loop of a process, on a thread of its own, and connections that carry frames."""
+"""The one event loop of a process, which one thread runs at a time, and connections that carry
+frames."""
 
 import asyncio
 import collections
+import itertools
 import os
 import socket
 import threading
 
-from . import errors, frames
+from . import buffer_memory, errors, frames, io_role
 
 # So much is handed to the system at once: less copying where it takes only a part.
 _CHUNK = 256 << 10
+_PIECES_MAX = 64  # Of one write.
 # A connection that was refused is kept so long for the reason to be read.
 _LINGER_S = 2.0
 
 _lock = threading.Lock()
-_running = None  # (process id, loop)
+_role = None
+
+
+def role():
+    """The I/O role of this process, made at the first call. A forked child gets one of its own."""
+    global _role
+    if _role is None:  # Without the lock first: handlers of signals ask as well.
+        with _lock:
+            if _role is None:
+                _role = io_role.Role()
+    return _role
+
+
+def _forget():
+    global _role, _lock
+    _role, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def get():
-    """The loop, started at the first call. A forked child gets one of its own."""
-    global _running
-    running = _running  # Without the lock first: handlers of signals ask as well.
-    if running is not None and running[0] == os.getpid():
-        return running[1]
-    with _lock:
-        if _running is None or _running[0] != os.getpid():
-            loop = asyncio.new_event_loop()
-            threading.Thread(target=_run, args=(loop,), name="orrery-loop", daemon=True).start()
-            _running = (os.getpid(), loop)
-        return _running[1]
+    """The loop."""
+    return role().loop
 
 
-def _run(loop):
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
+def perform(function, *arguments):
+    """Runs a function on the loop, at once where no other thread runs it. From any thread."""
+    role().perform(function, *arguments)
 
 
 def is_current():
     """Whether the caller is on the loop's thread, where nothing may wait."""
-    try:
-        return _running is not None and asyncio.get_running_loop() is _running[1]
-    except RuntimeError:
-        return False
+    return _role is not None and _role.is_loop()
 
 
 def run(coroutine, timeout=None):
@@ -88,6 +97,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self):
         self.reader = frames.Reader(self._took)
         self.transport = None
+        self._descriptor = -1  # Of a plain connection.
         self.is_over = False  # Nothing is taken or sent any more.
         self._outgoing = collections.deque()
         self._is_paused = False
@@ -111,7 +121,12 @@ class Connection(asyncio.BufferedProtocol):
         if self.is_over:
             return
         self._outgoing.extend(pieces)
-        self._pump()
+        try:
+            self._pump()
+        except BaseException:
+            self.is_over = True  # As in read_now.
+            self.transport.abort()
+            raise
 
     def send_message(self, message):
         self.send(frames.frame(frames.to_json(message)))
@@ -139,11 +154,35 @@ class Connection(asyncio.BufferedProtocol):
         lost, self.lost = self.lost, lambda _: None
         lost(error)
 
+    def read_now(self):
+        """Takes what has come. For threads that have the I/O role; the end of the connection is
+        left to asyncio."""
+        try:
+            if self.transport.is_closing():
+                return
+            size = os.readv(self._descriptor, (self.reader.get_buffer(),))
+            if size:
+                self.buffer_updated(size)
+            else:
+                role().remove(self._descriptor)
+        except BlockingIOError:
+            pass
+        except OSError:
+            role().remove(self._descriptor)
+        except BaseException:
+            # Of a handler of a signal: a frame may be cut in two.
+            self.is_over = True
+            self.transport.abort()
+            raise
+
     # What asyncio calls.
 
     def connection_made(self, transport):
         self.transport = transport
         tune(transport.get_extra_info("socket"))
+        if transport.get_extra_info("sslcontext") is None:
+            self._descriptor = transport.get_extra_info("socket").fileno()
+            role().add(self._descriptor, self)
         self.opened()
 
     def get_buffer(self, sizehint):
@@ -161,6 +200,8 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exception):
+        role().remove(self._descriptor)
+        self._descriptor = -1
         self.is_over = True
         self._outgoing.clear()
         self.lost_once(exception)
@@ -173,11 +214,30 @@ class Connection(asyncio.BufferedProtocol):
         self._pump()
 
     def _took(self, header, buffers, too_large):
+        if buffers and any(len(buffer) >= buffer_memory.LARGE for buffer in buffers):
+            role().watch_memory()
         if not self.is_over:
             self.took(header, buffers, too_large)
 
+    def _write_now(self):
+        """Hands the system what it takes at once; why it does not is left to asyncio."""
+        outgoing = self._outgoing
+        try:
+            size = os.writev(self._descriptor, list(itertools.islice(outgoing, _PIECES_MAX)))
+        except OSError:
+            return
+        while size:
+            piece = outgoing.popleft()
+            if len(piece) > size:
+                outgoing.appendleft(memoryview(piece)[size:])
+                return
+            size -= len(piece)
+
     def _pump(self):
         outgoing, transport = self._outgoing, self.transport
+        if self._descriptor >= 0 and outgoing and not transport.get_write_buffer_size() and \
+                not transport.is_closing():
+            self._write_now()
         while outgoing and not self._is_paused:
             piece = outgoing.popleft()
             if len(piece) > _CHUNK:

@@ -2,15 +2,37 @@
 loop."""
 
 import asyncio
+import collections
 import collections.abc
 import inspect
-import queue
 import threading
 import time
 
-from . import calls, errors, loop, methods, threads
+from . import calls, errors, io_role, loop, methods, threads
 
 CONCURRENT_MAX = 64
+
+
+class _Inbox:
+    """What the serving thread has to do. It runs the loop while there is nothing."""
+
+    def __init__(self):
+        self._calls = collections.deque()
+        self._parker = None  # Of the thread that waits.
+
+    def put(self, call):
+        """From any thread."""
+        self._calls.append(call)
+        if self._parker is not None:
+            self._parker.notify()
+
+    def get(self):
+        role = loop.role()
+        self._parker = io_role.parker_of(role)
+        while True:
+            if self._calls:
+                return self._calls.popleft()
+            role.wait(self._parker, self._calls.__len__)
 
 
 class Served:
@@ -27,7 +49,7 @@ class Served:
         self._methods = None
         self._early = []
         self._waiting = set()
-        self._inbox = queue.SimpleQueue()
+        self._inbox = _Inbox()
         self._pool = threads.Pool(concurrent_max, "orrery-concurrent")
         self._once = calls.Once()
         self._own = {}  # The SDK's own methods.
@@ -249,7 +271,7 @@ class Served:
             ends, answer = error, calls.error_answer(errors.remote(error))
         except Exception as error:
             answer = calls.error_answer(errors.remote(error))
-        loop.get().call_soon_threadsafe(self._done, call, answer)
+        loop.perform(self._done, call, answer)
         if ends is not None:
             raise ends
 
@@ -276,15 +298,14 @@ class Served:
 
     def _stream(self, call, iterator):
         """Sends items as credit allows; returns the last message."""
-        now = loop.get()
         try:
             for item in iterator:
                 if not call.take_credit():
                     return calls.error_answer(errors.Cancelled(
                         "the stream was ended before its last item" if self.ending is None
                         else self.ending.message))
-                now.call_soon_threadsafe(call.connection.send_item, call,
-                                         calls.value_answer("item", item).own())
+                loop.perform(call.connection.send_item, call,
+                             calls.value_answer("item", item).own())
             return calls.END
         finally:
             close = getattr(iterator, "close", None)

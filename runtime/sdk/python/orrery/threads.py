@@ -1,5 +1,6 @@
 """A pool of threads that never keeps a process from ending."""
 
+import os
 import queue
 import sys
 import threading
@@ -11,6 +12,10 @@ class Pool:
 
     def __init__(self, most, name):
         self._most, self._name = most, name
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)  # Which has none of these threads.
+
+    def _begin(self):
         self._queue = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0

@@ -50,6 +50,42 @@ class Channels(unittest.TestCase):
         state = channel.state()
         self.assertEqual((state["put"], state["taken"], state["items"], state["leased"]), (3, 3, 0, 0))
 
+    def test_a_get_acknowledges_the_lease_of_before(self):
+        channel = self.channel()
+        channel.put_many([(None, 1, number) for number in (1, 2, 3)])
+        first = channel.get()
+        second = channel.get(done=first)
+        self.assertEqual(second.value, 2)
+        self.assertEqual({key: channel.state()[key] for key in ("taken", "leased")}, {"taken": 1, "leased": 1})
+        third = channel.get_batch(4, done=second)
+        self.assertEqual(list(third), [3])
+        second.ack()  # It is done with already.
+        with self.assertRaises(orrery.BadArguments):
+            channel.get(done=second)
+        self.assertEqual({key: channel.state()[key] for key in ("taken", "leased", "waiting_gets")},
+                         {"taken": 2, "leased": 1, "waiting_gets": 0})
+
+    def test_an_acknowledgement_counts_while_its_get_waits(self):
+        channel = self.channel()
+        channel.put(1)
+        first = channel.get()
+        late = self.submit(channel, "get", ack=first.close())
+        self.await_state(channel, taken=1, leased=0, waiting_gets=1)
+        channel.put(2)
+        self.assertEqual(late.result(60)["items"], [[None, 1, 2]])
+
+    def test_puts_under_way_keep_their_order_and_wait_for_room(self):
+        channel = self.channel()
+        puts = [channel.submit_put([(None, 1, number)]) for number in range(10)]
+        self.await_state(channel, items=4, waiting_puts=6)
+        self.assertFalse(puts[4].done())
+        got = []
+        while len(got) < 10:
+            with channel.get_batch(3) as batch:
+                got += batch
+        self.assertEqual(got, list(range(10)))
+        self.assertTrue(all(isinstance(put.result(60), int) for put in puts))
+
     def test_values_are_those_of_calls(self):
         channel = self.channel()
         channel.put({"data": b"\0" * 100_000, "rows": [1, None, 2.5]})

@@ -20,6 +20,7 @@ class Blame(unittest.TestCase):
     def blaming(self, how):
         """What a worker said that blames so, and its exit code."""
         with fakes.FakeJob() as job:
+            job.add("judge", waits=False)  # So the actor's rank in the job is another than in its role.
             job.add("actor")
             worker, = job.add("trainer", program="blaming.py", environment={"BLAMES": how},
                               waits=False)
