@@ -166,18 +166,11 @@ void OrreryPolicy::add_sizes(const ClusterView& view, const JobView& job, std::s
     if (here && row.replicas > last && row.replicas < replicas) offer(row.replicas);
     offer(replicas);
   };
-  for (std::int32_t replicas = 1; replicas * each < of.node_size && replicas <= most;
-       replicas *= 2) {
-    offer_up_to(replicas);
-    if (replicas > 1 && replicas * 3 / 2 * each < of.node_size) offer_up_to(replicas * 3 / 2);
-  }
+  for (std::int32_t devices = each; devices < of.node_size && devices / each <= most; devices *= 2)
+    offer_up_to(devices / each);
   for (std::int32_t nodes = 1; nodes <= of.nodes && nodes * of.node_size / each <= most;
        nodes += nodes < kNodesOneByOne ? 1 : nodes / 2)
-    if (nodes * of.node_size % each == 0) {
-      const std::int32_t replicas = nodes * of.node_size / each;
-      offer_up_to(replicas);
-      if (nodes == 1 && of.nodes > 1 && replicas > 1) offer_up_to(replicas * 3 / 2);
-    }
+    if (nodes * of.node_size % each == 0) offer_up_to(nodes * of.node_size / each);
   offer_up_to(most + 1);
 }
 
