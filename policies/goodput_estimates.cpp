@@ -38,7 +38,10 @@ std::optional<double> DeviceGoodput::goodput(const ClusterView& view,
     if (view.model_named(model) != where.kind) continue;
     const auto found = profiles.find(*job.spec.profile);
     if (found == profiles.end()) return std::nullopt;
-    return iterations(found->second, job.spec.batch_size, where.replicas, gpus_per_node);
+    int batch = job.spec.batch_size;
+    if (batch == 0 && tuned_ == TunedJobs::SmallestBatch)
+      batch = found->second.limits().initial_total;
+    return iterations(found->second, batch, where.replicas, gpus_per_node);
   }
   return std::nullopt;
 }

@@ -59,8 +59,12 @@ class ProfileGoodput : public GoodputEstimates {
 /// iterations a second on devices of that kind, packed as evenly as the nodes allow.
 class DeviceGoodput : public GoodputEstimates {
  public:
-  explicit DeviceGoodput(std::shared_ptr<const DeviceProfiles> profiles)
-      : profiles_(std::move(profiles)) {}
+  /// What to say of jobs that choose their batch: nothing, or what holds for the smallest one.
+  enum class TunedJobs : std::uint8_t { Unknown, SmallestBatch };
+
+  explicit DeviceGoodput(std::shared_ptr<const DeviceProfiles> profiles,
+                         TunedJobs tuned = TunedJobs::Unknown)
+      : profiles_(std::move(profiles)), tuned_(tuned) {}
 
   std::optional<double> goodput(const ClusterView& view,
                                 const JobView& job,
@@ -68,6 +72,7 @@ class DeviceGoodput : public GoodputEstimates {
 
  private:
   std::shared_ptr<const DeviceProfiles> profiles_;
+  TunedJobs tuned_;
 };
 
 }  // namespace orrery::policies

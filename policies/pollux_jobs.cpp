@@ -103,7 +103,9 @@ bool PolluxJobs::push_out(const ClusterView& view,
   return true;
 }
 
-PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view, CapacityTrial& trial) const {
+PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
+                                             CapacityTrial& trial,
+                                             const Blocks& blocks) const {
   Gangs gangs;
   trial.sync(view.capacity());
   const std::vector<JobId> holders = sized_holders(view);
@@ -113,23 +115,26 @@ PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view, CapacityTr
       try_start(view, job, job.row.min_replicas, trial);
   };
   auto next = holders.begin();
+  bool blocked = false;
   bool may_push = true;  // The queue descends by priority: where nobody gives way, nobody will.
   view.waiting().for_each([&](const WaitEntry& entry) {
     for (; next != holders.end() && comes_before(view.row(*next), view.row(entry.job)); ++next)
       keeps_minimum(view.job(*next));
     const bool has_room = entry.devices <= trial.index().device_room();
-    if (!has_room && !may_push) return true;
+    if (!has_room && !may_push && (blocked || blocks == nullptr)) return true;
     const JobView job = view.job(entry.job);
     if (sized_.contains(entry.job)) {
       if (has_room) keeps_minimum(job);
       return true;
     }
     may_push = may_push && lower_.any_below(job.row.priority);
-    if (!quota_allows(view, job, gang_size(job))) return true;
+    if (blocked || !quota_allows(view, job, gang_size(job))) return true;
     Start start{entry.job, {}};
     if ((has_room && start_gang(view, job, trial, start.nodes)) ||
         (may_push && push_out(view, job, trial, gangs, start.nodes)))
       gangs.starting.push_back(std::move(start));
+    else
+      blocked = blocks != nullptr && blocks(job);
     return true;
   });
   return gangs;

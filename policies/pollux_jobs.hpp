@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <vector>
@@ -38,9 +39,14 @@ class PolluxJobs {
     std::vector<JobId> preempted;  ///< Gangs that give way to them.
   };
 
+  /// Whether a gang that does not fit lets no gang behind it start.
+  using Blocks = std::function<bool(const JobView&)>;
+
   /// The gangs that fit beside the minimum of the sized jobs before them in the queue. `trial` is
-  /// anything before and after.
-  Gangs gangs_to_start(const ClusterView& view, CapacityTrial& trial) const;
+  /// anything before and after. `blocks`: null, and no gang does.
+  Gangs gangs_to_start(const ClusterView& view,
+                       CapacityTrial& trial,
+                       const Blocks& blocks = nullptr) const;
 
   /// Starts these gangs, on what is free where that is enough for all of them, else where they were
   /// tried; leaves in the trial what the search may share.

@@ -11,6 +11,7 @@
 #include "policies/gavel_making.hpp"
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
+#include "policies/orrery_making.hpp"
 #include "policies/parameters.hpp"
 #include "policies/pollux.hpp"
 #include "policies/pollux_making.hpp"
@@ -234,6 +235,15 @@ Made make_shockwave(const ParameterValues& values, const PolicyArguments& argume
   return made<Shockwave>(parameters, arguments.models.epochs);
 }
 
+Made make_orrery(const ParameterValues& values, const PolicyArguments& arguments) {
+  std::unique_ptr<GoodputEstimates> estimates = std::make_unique<NoEstimates>();
+  if (values.flag("profiles") && arguments.models.device_profiles != nullptr)
+    estimates = std::make_unique<DeviceGoodput>(arguments.models.device_profiles,
+                                                DeviceGoodput::TunedJobs::SmallestBatch);
+  return made<OrreryPolicy>(
+      orrery_parameters(values), std::move(estimates), arguments.models.profiles);
+}
+
 Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
   SiaParameters parameters;
   parameters.period = values.duration("period");
@@ -400,6 +410,12 @@ constexpr PolicyRow kRows[] = {
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
+     }},
+    {"orrery",
+     "sizes and kinds of devices by price, short jobs first; our own",
+     kOrreryParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return make_orrery(values, arguments);
      }},
     {"pollux",
      "sizes and places elastic jobs for the greatest mean goodput, by genetic search",

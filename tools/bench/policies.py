@@ -49,6 +49,7 @@ COMPLEXITY = {
     "tiresias": "c + R + g + s",
     "optimus": "replicas x log J",
     "pollux": "R + W + N, and a search of `budget` cells at most",
+    "orrery": "N + W + J x sizes x K, bisected",
     "shockwave": "R + W; schedule of `depth` jobs",
     "sia": "N + program of J x configurations",
     "srsf": "(c + s + g) log J",
@@ -121,6 +122,7 @@ class Chart(Drawing):
     """Lines over two logarithmic axes; a legend beside them."""
 
     LEFT, TOP, WIDTH, HEIGHT = 90, 50, 560, 380
+    HEADING = "99th percentile of a decision (us) against GPUs"
 
     def __init__(self, title, sizes, values):
         super().__init__(title)
@@ -135,7 +137,7 @@ class Chart(Drawing):
         return x, y
 
     def axes(self, sizes):
-        self.text(20, 28, "99th percentile of a decision (us) against GPUs", "name")
+        self.text(20, 28, self.HEADING, "name")
         for power in range(self._y[0], self._y[0] + self._y[1] + 1):
             _, y = self.at(sizes[0], 10.0 ** power)
             self._shapes.append(f'<path d="M{self.LEFT} {y:g}h{self.WIDTH}" '

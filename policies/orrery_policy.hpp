@@ -1,0 +1,146 @@
+// orrery/1: sizes and kinds of devices for all jobs by prices, those with little left first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/plan/policy.hpp"
+#include "policies/empty_kinds.hpp"
+#include "policies/orrery_speeds.hpp"
+#include "policies/pollux_jobs.hpp"
+#include "policies/price_shares.hpp"
+
+namespace orrery::policies {
+
+struct OrreryParameters {
+  Duration period = Duration::seconds(60);    ///< Of the cycle, above zero.
+  Duration restart = Duration::seconds(30);   ///< What a change of its devices costs a job.
+  Duration horizon = Duration::seconds(150);  ///< For how long a change is taken to pay, above 0.
+  double short_first = 0.75;        ///< Power of the number of jobs with no less left, 0 or more.
+  double evenness = 0.5;            ///< 1 less the power of a speedup; below 1: 0 is their sum.
+  double growth = 4;                ///< Times the replicas that a speed is known for, at least 1.
+  std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
+  Duration patience = Duration::seconds(3600);  ///< Of a gang that others pass.
+  bool epochs = true;  ///< Whether it knows how many epochs a job has where its profile says so.
+};
+
+/// Shares all devices out anew at every submission, end and cycle.
+///
+/// Jobs whose size is a choice (one role, whole devices, preemptible, no seats) each have options:
+/// sizes on each kind of device. An option is worth
+///
+///   jobs with no less left ^ short_first x speedup ^ (1 - evenness)
+///
+/// beyond its minimum, which comes before all that is more than a minimum. The speedup is goodput
+/// there over goodput with the minimum on the slowest kind; an option that is not what the job has
+/// counts horizon / (horizon + restart) of it. `PriceShares` finds who has what. A new sharing that
+/// is not worth more than what is there is not proposed.
+///
+/// What a job has left is the time left of its last report times its devices; else by epochs,
+/// what it took so far for each times those left; else what its stated run time leaves; else as
+/// much as it has had, and ten device-minutes. (Weights by rank: Berg et al., heSRPT, 2020.)
+///
+/// All other jobs are gangs (`PolluxJobs`): they start in queue order beside the minimum of older
+/// jobs, pass one that does not fit, and keep what they hold. One that has waited for `patience`
+/// is passed by no gang of its priority or a lower one any more.
+class OrreryPolicy : public Policy {
+ public:
+  OrreryPolicy(const OrreryParameters& parameters,
+               std::unique_ptr<GoodputEstimates> estimates,
+               std::shared_ptr<const PolluxProfiles> profiles);
+
+  std::string_view name() const override { return "orrery/1"; }
+
+  Triggers triggers() const override;
+
+  bool sizes_jobs() const override { return true; }
+
+  bool tunes_batches() const override { return true; }
+
+  /// Nothing: a job starts in the `optimize` that follows a submission.
+  Plan allocate(const JobView& job, const ClusterView& view) override;
+
+  Plan optimize(const ClusterView& view) override;
+
+  void save(ByteWriter& out) const override { speeds_.save(out); }
+
+  void load(ByteReader& in) override { speeds_.load(in); }
+
+ private:
+  /// Devices of one model that may be shared out.
+  struct Kind {
+    DeviceModelId model;
+    std::int32_t nodes = 0;      ///< With any.
+    std::int32_t node_size = 0;  ///< Of the node with most.
+  };
+
+  /// A job that shares.
+  struct Sharer {
+    JobId id;
+    double left = 0;  ///< Device-seconds.
+    double weight = 1;
+    std::int32_t current = -1;  ///< Among its options what it has; -1: nothing.
+    std::int32_t chosen = -1;
+  };
+
+  /// Devices of the whole job with so many replicas, as quotas count them.
+  static std::int32_t devices_of(const JobRow& row, std::int32_t replicas) {
+    return replicas * row.demand.devices + row.rest_devices;
+  }
+
+  double left_of(const ClusterView& view, const JobView& job) const;
+  void find_sharers(const ClusterView& view);
+  void weigh_sharers();
+  void find_kinds(const ClusterView& view, const PolluxJobs::Gangs& gangs);
+  std::size_t kind_of(DeviceModelId model);
+  void add_options(const ClusterView& view, Sharer& sharer);
+  void add_sizes(const ClusterView& view, const JobView& job, std::size_t kind);
+  void value_options(const ClusterView& view, const JobView& job, Sharer& sharer);
+  void put_minimum_first(const ClusterView& view);
+  double worth(std::span<const std::int32_t> chosen) const;
+  void share_out(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
+  std::int32_t size_chosen(std::uint32_t sharer) const;
+  bool start_beside(const ClusterView& view,
+                    const PolluxJobs::Gangs& gangs,
+                    std::span<const std::uint32_t> moving,
+                    Plan& plan);
+  bool quota_allows(const ClusterView& view, const JobRow& row, std::int32_t replicas) const;
+  void note_given(const JobRow& row, std::int32_t replicas);
+  bool keep(const JobView& job);
+  bool place_one(const ClusterView& view, Sharer& sharer, std::vector<NodeCount>& nodes);
+  bool place_moving(const ClusterView& view,
+                    std::vector<std::uint32_t> moving,
+                    bool stay_first,
+                    Plan& plan);
+  void place_all(const ClusterView& view,
+                 const PolluxJobs::Gangs& gangs,
+                 std::span<const std::int32_t> chosen,
+                 Plan& plan);
+  std::vector<std::int32_t> chosen_now() const;
+  void add_across_kinds(const ClusterView& view, PolluxJobs::Gangs& gangs);
+  void start_alone(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
+
+  OrreryParameters parameters_;
+  OrrerySpeeds speeds_;
+  std::shared_ptr<const PolluxProfiles> profiles_;
+  // Derived from the views, or scratch of one call.
+  PolluxJobs jobs_;
+  CapacityTrial trial_;
+  EmptyKinds empty_kinds_;
+  PriceShares shares_;
+  /// Devices that the plan adds, by quota: of a group, or (true) of a namespace.
+  std::map<std::pair<bool, std::uint32_t>, std::int32_t> given_;
+  ShareProblem problem_;
+  std::vector<KindAndSize> where_;  ///< Of each option.
+  std::vector<Sharer> sharers_;
+  std::vector<Kind> kinds_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::int32_t> devices_;  ///< By node.
+};
+
+}  // namespace orrery::policies

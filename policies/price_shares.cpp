@@ -1,0 +1,191 @@
+#include "policies/price_shares.hpp"
+
+#include <algorithm>
+#include <queue>
+
+namespace orrery::policies {
+namespace {
+
+// Halvings of a price's range, and turns of all kinds.
+constexpr int kHalvings = 40;
+constexpr int kTurns = 4;
+
+/// The option that is worth most beyond its price, of equal ones the smallest; -1: none is.
+std::int32_t best_at(std::span<const ShareOption> options, std::span<const double> prices) {
+  std::int32_t best = -1;
+  double most = 0;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const ShareOption& option = options[i];
+    const double worth = option.value - prices[static_cast<std::size_t>(option.kind)] * option.size;
+    if (worth <= most) continue;
+    most = worth;
+    best = static_cast<std::int32_t>(i);
+  }
+  return best;
+}
+
+std::int64_t demand_for(const ShareProblem& problem,
+                        std::span<const double> prices,
+                        std::int32_t kind) {
+  std::int64_t sum = 0;
+  for (std::size_t job = 0; job < problem.jobs(); ++job) {
+    const std::span<const ShareOption> options = problem.of(job);
+    const std::int32_t best = best_at(options, prices);
+    if (best >= 0 && options[static_cast<std::size_t>(best)].kind == kind)
+      sum += options[static_cast<std::size_t>(best)].size;
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool fits(const ShareProblem& problem, std::span<const std::int32_t> chosen) {
+  std::vector<std::int64_t> left = problem.capacity;
+  for (std::size_t job = 0; job < chosen.size(); ++job) {
+    if (chosen[job] < 0) continue;
+    const ShareOption& option = problem.of(job)[static_cast<std::size_t>(chosen[job])];
+    if ((left[static_cast<std::size_t>(option.kind)] -= option.size) < 0) return false;
+  }
+  return true;
+}
+
+void PriceShares::find_prices(const ShareProblem& problem) {
+  const std::size_t kinds = problem.capacity.size();
+  prices_.assign(kinds, 0);
+  double most = 0;
+  for (const ShareOption& option : problem.options)
+    most = std::max(most, option.value / option.size);
+  const int turns = kinds == 1 ? 1 : kTurns;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      const auto has_room = [&](double price) {
+        prices_[kind] = price;
+        return demand_for(problem, prices_, static_cast<std::int32_t>(kind)) <=
+               problem.capacity[kind];
+      };
+      if (has_room(0)) continue;
+      double low = 0;
+      double high = most;
+      for (int i = 0; i < kHalvings && high - low > 1e-9 * high; ++i) {
+        const double middle = low + (high - low) / 2;
+        (has_room(middle) ? high : low) = middle;
+      }
+      prices_[kind] = high;
+    }
+  }
+}
+
+/// Whether the job may have the option in place of what it has.
+bool PriceShares::has_room(const ShareProblem& problem,
+                           std::uint32_t job,
+                           std::int32_t option) const {
+  const std::span<const ShareOption> options = problem.of(job);
+  const ShareOption& wanted = options[static_cast<std::size_t>(option)];
+  std::int64_t room = left_[static_cast<std::size_t>(wanted.kind)];
+  if (chosen_[job] >= 0) {
+    const ShareOption& now = options[static_cast<std::size_t>(chosen_[job])];
+    if (now.kind == wanted.kind) room += now.size;
+  }
+  return wanted.size <= room;
+}
+
+void PriceShares::take(const ShareProblem& problem, std::uint32_t job, std::int32_t option) {
+  const std::span<const ShareOption> options = problem.of(job);
+  if (chosen_[job] >= 0) {
+    const ShareOption& now = options[static_cast<std::size_t>(chosen_[job])];
+    left_[static_cast<std::size_t>(now.kind)] += now.size;
+  }
+  const ShareOption& wanted = options[static_cast<std::size_t>(option)];
+  left_[static_cast<std::size_t>(wanted.kind)] -= wanted.size;
+  chosen_[job] = option;
+}
+
+void PriceShares::take_smallest(const ShareProblem& problem) {
+  order_.clear();
+  for (std::uint32_t job = 0; job < problem.jobs(); ++job) {
+    const std::span<const ShareOption> options = problem.of(job);
+    Step step{0, job, -1};
+    for (const ShareOption& option : options)
+      step.worth = std::max(step.worth, option.value / option.size);
+    if (!options.empty()) order_.push_back(step);
+  }
+  std::sort(order_.begin(), order_.end(), [](const Step& a, const Step& b) { return b < a; });
+  for (Step& step : order_) {
+    const std::span<const ShareOption> options = problem.of(step.job);
+    const std::int32_t best = best_at(options, prices_);
+    const std::int32_t kind = best < 0 ? -1 : options[static_cast<std::size_t>(best)].kind;
+    step.to = best;
+    // Of the kind that it would choose, else of another.
+    for (const bool any : {false, true}) {
+      for (std::size_t i = 0; i < options.size() && chosen_[step.job] < 0; ++i)
+        if ((any || options[i].kind == kind) &&
+            has_room(problem, step.job, static_cast<std::int32_t>(i)))
+          take(problem, step.job, static_cast<std::int32_t>(i));
+    }
+  }
+}
+
+/// What each would choose, or the best of what there is room for.
+void PriceShares::take_at_prices(const ShareProblem& problem) {
+  for (const Step& step : order_) {
+    if (chosen_[step.job] < 0) continue;
+    const std::span<const ShareOption> options = problem.of(step.job);
+    const auto surplus = [&](std::int32_t option) {
+      const ShareOption& of = options[static_cast<std::size_t>(option)];
+      return of.value - prices_[static_cast<std::size_t>(of.kind)] * of.size;
+    };
+    std::int32_t best = chosen_[step.job];
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(options.size()); ++i)
+      if (surplus(i) > surplus(best) && has_room(problem, step.job, i)) best = i;
+    take(problem, step.job, best);
+  }
+}
+
+/// The step up that is worth most for a device; worth 0: there is none.
+PriceShares::Step PriceShares::best_step(const ShareProblem& problem, std::uint32_t job) const {
+  const std::span<const ShareOption> options = problem.of(job);
+  const std::int32_t now = chosen_[job];
+  Step best{0, job, -1};
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(options.size()); ++i) {
+    const ShareOption& option = options[static_cast<std::size_t>(i)];
+    double gain = option.value;
+    std::int64_t more = option.size;
+    if (now >= 0) {
+      const ShareOption& had = options[static_cast<std::size_t>(now)];
+      gain -= had.value;
+      if (had.kind == option.kind) more -= had.size;
+    }
+    if (gain <= 0 || !has_room(problem, job, i)) continue;
+    const double worth = gain / static_cast<double>(std::max<std::int64_t>(more, 1));
+    if (worth > best.worth) best = {worth, job, i};
+  }
+  return best;
+}
+
+void PriceShares::fill(const ShareProblem& problem) {
+  if (std::all_of(left_.begin(), left_.end(), [](std::int64_t left) { return left == 0; })) return;
+  std::priority_queue<Step> steps;
+  const auto offer = [&](std::uint32_t job) {
+    if (const Step step = best_step(problem, job); step.worth > 0) steps.push(step);
+  };
+  for (std::uint32_t job = 0; job < problem.jobs(); ++job) offer(job);
+  while (!steps.empty()) {
+    const Step step = steps.top();
+    steps.pop();
+    // Others may have been there before: what fits now.
+    if (has_room(problem, step.job, step.to)) take(problem, step.job, step.to);
+    offer(step.job);
+  }
+}
+
+std::vector<std::int32_t> PriceShares::choose(const ShareProblem& problem) {
+  chosen_.assign(problem.jobs(), -1);
+  left_ = problem.capacity;
+  find_prices(problem);
+  take_smallest(problem);
+  take_at_prices(problem);
+  fill(problem);
+  return chosen_;
+}
+
+}  // namespace orrery::policies
