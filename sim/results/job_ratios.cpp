@@ -54,7 +54,7 @@ std::vector<JobInstant> ends_in_order(const JobTable& jobs, Instant end) {
 
 /// By index: device-nanoseconds that all jobs ask for from the job's submission to its end; of a
 /// job that ends after its submission. One pass in the order of time, since a million jobs are
-/// asked about: a list of all changes took a third of the run's memory.
+/// asked about: a list of all changes took a quarter of the run's memory.
 std::vector<Wide> asked_during(const JobTable& jobs, Instant end) {
   const std::vector<JobInstant> submissions = submissions_in_order(jobs);
   auto next = submissions.begin();
