@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/prefetch.hpp"
 #include "policies/changes.hpp"
 
 namespace orrery::policies {
@@ -283,7 +284,10 @@ bool Easy::start_long(const ClusterView& view,
   if (!gang_.quota_allows(entry.job)) return false;
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
-  if (job.spec.roles.size() > 1) return false;
+  // Jobs of a shape have one role. Their specification was not read for long, and is when they
+  // start: it is fetched meanwhile.
+  if (shape == nullptr && job.spec.roles.size() > 1) return false;
+  prefetch(&job.spec);
   const JobRow& row = job.row;
   if (!find_place(view, row.id, row.demand, row.min_replicas, beside, scratch_, nodes)) {
     if (shape != nullptr) shape->fits_beside = false;

@@ -10,13 +10,6 @@ constexpr std::size_t kStaleMax = 1 << 16;
 
 }  // namespace
 
-void ExpectedEnds::Amount::add(const Amount& other, std::int32_t times) {
-  cpu += other.cpu * times;
-  memory += other.memory * times;
-  devices += other.devices * times;
-  thousandths += other.thousandths * times;
-}
-
 void ExpectedEnds::clear() {
   order_.clear();
   ends_.clear();
@@ -83,7 +76,7 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   put_in_order(pieces_);
   if (const std::uint32_t known = slot_of_[job.index()];
       known != kNoSlot && ends_[known].at == at && ends_[known].devices == devices &&
-      ends_[known].held == pieces_)
+      std::ranges::equal(ends_[known].held.list(), pieces_))
     return;
   erase(job);
   std::uint32_t slot = static_cast<std::uint32_t>(ends_.size());
@@ -97,7 +90,7 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   End& end = ends_[slot];
   end.at = at;
   end.devices = devices;
-  end.held = pieces_;
+  end.held.assign(pieces_);
   const EndKey key{at, job, slot};
   order_.insert(key);
   if (near_.covers(key)) add(near_, end, 1);
@@ -116,7 +109,7 @@ void ExpectedEnds::erase(JobId job) {
 }
 
 void ExpectedEnds::add(Prefix& prefix, const End& end, std::int32_t times) {
-  for (const auto& [node, amount] : end.held) {
+  for (const auto& [node, amount] : end.held.list()) {
     if (prefix.sums.size() <= node.index()) prefix.sums.resize(node.index() + 1);
     prefix.sums[node.index()].add(amount, times);
     if (&prefix == &near_) stale_.push_back(node);
@@ -233,7 +226,7 @@ bool ExpectedEnds::counts_without_last(const JobView& job) const {
   if (demand.devices == 0 || !demand.share.is_whole()) return true;
   std::int64_t replicas = future_.replicas_by_devices(demand);
   const EndOrder::Place last = order_.previous(after_mark());
-  for (const auto& [node, amount] : end_at(last).held) {
+  for (const auto& [node, amount] : end_at(last).held.list()) {
     Amount without = near_.sums[node.index()];
     without.add(amount, -1);
     replicas -= replicas_by_devices(future_.at(node), demand);

@@ -12,6 +12,49 @@
 
 namespace orrery::policies {
 
+/// An amount on one node. `thousandths` are of shares.
+struct NodeAmount {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::int32_t devices = 0;
+  std::int32_t thousandths = 0;
+
+  friend bool operator==(const NodeAmount&, const NodeAmount&) = default;
+
+  void add(const NodeAmount& other, std::int32_t times) {
+    cpu += other.cpu * times;
+    memory += other.memory * times;
+    devices += other.devices * times;
+    thousandths += other.thousandths * times;
+  }
+};
+
+using NodePiece = std::pair<NodeId, NodeAmount>;
+
+/// What a job holds, by node. Most jobs are on one: theirs needs no memory of its own, which would
+/// not be in the cache.
+class HeldPieces {
+ public:
+  void assign(std::span<const NodePiece> pieces) {
+    many_.clear();
+    if (pieces.size() == 1)
+      one_ = pieces.front();
+    else
+      many_.assign(pieces.begin(), pieces.end());
+    count_ = pieces.size();
+  }
+
+  /// As they were assigned.
+  std::span<const NodePiece> list() const {
+    return count_ == 1 ? std::span(&one_, 1) : std::span(many_);
+  }
+
+ private:
+  std::size_t count_ = 0;
+  NodePiece one_;
+  std::vector<NodePiece> many_;
+};
+
 /// Jobs by expected end with what each holds. Kept from view to view, so that a question about the
 /// future costs what changed since the last one, not a walk over all jobs that run.
 class ExpectedEnds {
@@ -63,25 +106,14 @@ class ExpectedEnds {
   bool take_moved(std::vector<NodeId>& out);
 
  private:
-  /// An amount on one node. `thousandths` are of shares.
-  struct Amount {
-    std::int64_t cpu = 0;
-    std::int64_t memory = 0;
-    std::int32_t devices = 0;
-    std::int32_t thousandths = 0;
-
-    friend bool operator==(const Amount&, const Amount&) = default;
-
-    void add(const Amount& other, std::int32_t times);
-  };
-
-  using Piece = std::pair<NodeId, Amount>;
+  using Amount = NodeAmount;
+  using Piece = NodePiece;
   using Pieces = std::vector<Piece>;
 
   struct End {
     Instant at;
     std::int32_t devices = 0;
-    Pieces held;  ///< Ascending by node, one for each.
+    HeldPieces held;  ///< Ascending by node, one for each.
   };
 
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;

@@ -72,13 +72,14 @@ struct LiveJob {
   bool running = false;          ///< Work goes on (or would, at rate 0).
   bool forming = false;          ///< No worker that works knows the newest membership.
   bool hampered = false;         ///< Some worker may be hung or slow, or a role is led.
-  std::uint32_t masters = 0;     ///< Roles that are a sub-master's, of one worker each.
-  double done = 0;               ///< Work at `as_of`.
-  double rate = 0;               ///< Units per second from then on.
-  double safe = 0;               ///< Work in the last checkpoint.
-  double told_safe = 0;          ///< Of that, what the controller was told.
-  double worked = 0;             ///< All work that was ever done; `done` is this less `lost`.
-  double lost = 0;               ///< Work that failures took.
+  bool all_required = false;  ///< Known to be so of all roles: the specification need not be read.
+  std::uint32_t masters = 0;  ///< Roles that are a sub-master's, of one worker each.
+  double done = 0;            ///< Work at `as_of`.
+  double rate = 0;            ///< Units per second from then on.
+  double safe = 0;            ///< Work in the last checkpoint.
+  double told_safe = 0;       ///< Of that, what the controller was told.
+  double worked = 0;          ///< All work that was ever done; `done` is this less `lost`.
+  double lost = 0;            ///< Work that failures took.
   Instant as_of;
   Instant running_since;             ///< For checkpoints at fixed intervals.
   Instant paused_until;              ///< Rescale or restore pause.
@@ -109,7 +110,7 @@ struct LiveJob {
   }
 
   bool is_required(const ModelWorker& worker) const {
-    return job.spec->roles[worker.role.index()].completion == Completion::Required;
+    return all_required || job.spec->roles[worker.role.index()].completion == Completion::Required;
   }
 
   /// Whether the worker leads the failover of a role and does none of the work.

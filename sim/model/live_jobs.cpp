@@ -51,7 +51,11 @@ LiveJob* LiveJobs::begin(JobId id) const {
   job.id = id;
   job.as_of = job.job.submit;
   job.script_lives.assign(job.job.scripts->size(), 0);
-  for (const RoleSpec& role : job.job.spec->roles) job.masters += role.master_of.is_none() ? 0 : 1;
+  job.all_required = true;
+  for (const RoleSpec& role : job.job.spec->roles) {
+    job.masters += role.master_of.is_none() ? 0 : 1;
+    job.all_required = job.all_required && role.completion == Completion::Required;
+  }
   return &job;
 }
 

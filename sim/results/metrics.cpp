@@ -15,20 +15,18 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 constexpr double kNsPerMicrosecond = 1e3;
 
-/// Fills the four JCT fields; sorts `jct`.
+/// Fills the four JCT fields; rearranges `jct`.
 void set_jct(std::vector<std::int64_t>& jct, Summary& summary) {
-  std::ranges::sort(jct);
   summary.jct_avg_s = mean_of(jct) / kNsPerSecond;
-  summary.jct_p50_s = percentile_of_sorted(jct, 0.50) / kNsPerSecond;
-  summary.jct_p90_s = percentile_of_sorted(jct, 0.90) / kNsPerSecond;
-  summary.jct_p99_s = percentile_of_sorted(jct, 0.99) / kNsPerSecond;
+  summary.jct_p50_s = percentile_by_selection(jct, 0.50) / kNsPerSecond;
+  summary.jct_p90_s = percentile_by_selection(jct, 0.90) / kNsPerSecond;
+  summary.jct_p99_s = percentile_by_selection(jct, 0.99) / kNsPerSecond;
 }
 
-/// Fills the two fields of queue times; sorts `queued`.
+/// Fills the two fields of queue times; rearranges `queued`.
 void set_queue_times(std::vector<std::int64_t>& queued, Summary& summary) {
-  std::ranges::sort(queued);
   summary.queue_avg_s = mean_of(queued) / kNsPerSecond;
-  summary.queue_p99_s = percentile_of_sorted(queued, 0.99) / kNsPerSecond;
+  summary.queue_p99_s = percentile_by_selection(queued, 0.99) / kNsPerSecond;
 }
 
 /// Fills the five fields of slowdown and fairness.
@@ -36,6 +34,7 @@ void set_ratios(const std::vector<JobRatios>& jobs, Summary& summary) {
   if (jobs.empty()) return;
   const auto count = static_cast<double>(jobs.size());
   std::vector<double> slowdown;
+  slowdown.reserve(jobs.size());
   std::uint64_t unfair = 0;
   for (const JobRatios& job : jobs) {
     slowdown.push_back(job.slowdown);
@@ -44,8 +43,7 @@ void set_ratios(const std::vector<JobRatios>& jobs, Summary& summary) {
     summary.ftf_max = std::max(summary.ftf_max, job.fairness);
     unfair += job.fairness > 1 ? 1 : 0;
   }
-  std::ranges::sort(slowdown);
-  summary.slowdown_p99 = percentile_of_sorted(std::span<const double>(slowdown), 0.99);
+  summary.slowdown_p99 = percentile_by_selection(std::span<double>(slowdown), 0.99);
   summary.ftf_unfair = static_cast<double>(unfair) / count;
 }
 
@@ -174,6 +172,8 @@ Summary Metrics::summarise(const RunFacts& facts) const {
   summary.seed = facts.seed;
   std::vector<std::int64_t> jct;
   std::vector<std::int64_t> queued;
+  jct.reserve(jobs_.size());
+  queued.reserve(jobs_.size());
   for (const JobOutcome& job : jobs_.rows()) {
     if (!job.exists()) continue;
     ++summary.jobs_total;
@@ -188,7 +188,9 @@ Summary Metrics::summarise(const RunFacts& facts) const {
   }
   summary.jobs_unfinished = summary.jobs_total - summary.jobs_finished - summary.jobs_failed;
   set_jct(jct, summary);
+  jct = {};
   set_queue_times(queued, summary);
+  queued = {};
   set_ratios(job_ratios(jobs_, away_, facts.devices, facts.end), summary);
   summary.queue_max = static_cast<std::uint64_t>(std::max(waiting_max_, waiting_));
 

@@ -1,19 +1,38 @@
 #include "sim/results/percentile.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace orrery::sim {
 namespace {
 
+/// `ranked(i)`: the value of rank i of `size`, asked for in ascending order.
+template <class Ranked>
+double interpolated(std::size_t size, double q, Ranked ranked) {
+  if (size == 0) return 0;
+  const double position = q * static_cast<double>(size - 1);
+  const auto below = static_cast<std::size_t>(position);
+  if (below + 1 >= size) return static_cast<double>(ranked(size - 1));
+  const double part = position - static_cast<double>(below);
+  const auto low = ranked(below);
+  const auto gap = static_cast<double>(ranked(below + 1) - low);
+  return static_cast<double>(low) + part * gap;
+}
+
 template <class Number>
 double percentile(std::span<const Number> ascending, double q) {
-  if (ascending.empty()) return 0;
-  const double position = q * static_cast<double>(ascending.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  if (below + 1 >= ascending.size()) return static_cast<double>(ascending.back());
-  const double part = position - static_cast<double>(below);
-  const auto gap = static_cast<double>(ascending[below + 1] - ascending[below]);
-  return static_cast<double>(ascending[below]) + part * gap;
+  return interpolated(ascending.size(), q, [&](std::size_t rank) { return ascending[rank]; });
+}
+
+template <class Number>
+double by_selection(std::span<Number> values, double q) {
+  std::size_t ranked = 0;  // So many at the front are no larger than all behind them.
+  return interpolated(values.size(), q, [&](std::size_t rank) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(values.begin() + static_cast<std::ptrdiff_t>(ranked), at, values.end());
+    ranked = rank + 1;
+    return *at;
+  });
 }
 
 }  // namespace
@@ -24,6 +43,14 @@ double percentile_of_sorted(std::span<const std::int64_t> ascending, double q) {
 
 double percentile_of_sorted(std::span<const double> ascending, double q) {
   return percentile(ascending, q);
+}
+
+double percentile_by_selection(std::span<std::int64_t> values, double q) {
+  return by_selection(values, q);
+}
+
+double percentile_by_selection(std::span<double> values, double q) {
+  return by_selection(values, q);
 }
 
 double mean_of(std::span<const std::int64_t> values) {
