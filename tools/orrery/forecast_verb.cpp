@@ -97,7 +97,7 @@ std::string json_of(const ForecastAnswer& answer) {
 
 }  // namespace
 
-ExitCode run_forecast(const Arguments& arguments, Console& console) {
+ExitCode run_journal_forecast(const Arguments& arguments, Console& console) {
   const auto refuse = [&console](const Errors& errors) {
     console.errors(errors);
     return ExitCode::BadInput;

@@ -430,7 +430,7 @@ Verb replay_verb() {
       run_replay};
 }
 
-Verb forecast_verb() { return {forecast_spec(), run_forecast}; }
+Verb forecast_verb() { return {forecast_spec(), run_journal_forecast}; }
 
 Verb journal_verify_verb() {
   return {
