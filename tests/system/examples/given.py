@@ -380,6 +380,10 @@ NOT_HERE = {
     "tools/bench/policies.py build/bin/orrery --jobs 4000 --limit 180 --svg "
     "docs/images/policy_decisions.svg": "measures for minutes",
     "build/bin/bench_messages": "a benchmark",
+    "cmake --build build --target bench_decisions": "builds what the line below it needs",
+    "tools/bench/decisions.py build/bin/bench_decisions build/bin/orrery --limit 25 --svg "
+    "docs/images/policy_decisions_churn.svg": "measures for minutes",
+    "tools/bench/orrery_policy.py build/bin/orrery ../shared/traces/pollux": "measures for minutes",
     "ORRERY_BLESS=1 ctest --preset release -R 'scenario|bad_input'": "rewrites files of the tree",
     "git diff scenarios tests/system/bad_input": "shows what the line above it wrote",
     "ORRERY_BLESS=1 build/bin/test_journals": "writes files of the tree",

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "policies/registry.hpp"
 #include "sim/expectations/decision_log.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/run/run.hpp"
 #include "tests/tools/cluster_world/library.hpp"
 
@@ -36,6 +39,7 @@ std::string log_of(const scenarios::Scenario& scenario) {
   arguments.seed = scenario.seed;
   for (const auto& parameter : scenario.policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
+  arguments.rehearsal = std::make_shared<sim::ForkedRehearsal>();
   const auto policy = policies::make_policy(scenario.policy.name, arguments);
   const auto workload = sim::LoadedWorkload::load(scenario);
   EXPECT_TRUE(policy.has_value());
