@@ -90,10 +90,13 @@ std::string accuracy_text(const json& accuracy, const ConsoleTraits& traits) {
   const std::int64_t outcomes = number_of(accuracy, "outcomes");
   const std::int64_t waiting = number_of(accuracy, "waiting");
   const std::string wait =
-      waiting == 0 ? "" : "; " + std::to_string(waiting) + " foretold starts are still to come";
+      waiting == 0   ? ""
+      : waiting == 1 ? "; 1 foretold start is still to come"
+                     : "; " + std::to_string(waiting) + " foretold starts are still to come";
   if (outcomes == 0) return "no start was foretold and has come yet" + wait + "\n";
-  return std::to_string(outcomes) + " starts were foretold and have come" + wait +
-         "\nerror over the time waited (a minute at least): median " +
+  return (outcomes == 1 ? "1 start was foretold and has come"
+                        : std::to_string(outcomes) + " starts were foretold and have come") +
+         wait + "\nerror over the time waited (a minute at least): median " +
          with_commas(100 * real_of(accuracy, "error_p50"), 1) + " %, 9 of 10 below " +
          with_commas(100 * real_of(accuracy, "error_p90"), 1) + " %\nerror in time: median " +
          time_in_words(real_of(accuracy, "error_s_p50")) + ", 9 of 10 below " +

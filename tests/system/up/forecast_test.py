@@ -110,7 +110,7 @@ class ForecastTest(unittest.TestCase):
         self.assertLess(outcome["later_s"], 0)
         self.assertAlmostEqual(outcome["error"], abs(outcome["later_s"]) / max(outcome["waited_s"], 60), places=3)
         said = cluster.orrery("accuracy").stdout
-        self.assertIn("1 starts were foretold and have come", said)
+        self.assertIn("1 start was foretold and has come", said)
         self.assertEqual(self.metric(cluster, "orrery_forecast_error_ratio_count"), 1)
 
     def test_infeasible_refused_and_unknown(self):
