@@ -120,8 +120,7 @@ void Timeline::note_draining(const State& state) {
     if (const JobState* job = state.find(id); job != nullptr && job->draining > 0)
       draining_.push_back(id);
   std::ranges::sort(draining_);
-  const auto twice = std::ranges::unique(draining_);
-  draining_.erase(twice.begin(), twice.end());
+  draining_.erase(std::unique(draining_.begin(), draining_.end()), draining_.end());
 }
 
 void Timeline::note(const Notice& notice) {

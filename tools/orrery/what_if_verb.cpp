@@ -11,6 +11,7 @@
 #include "sim/rehearsal/what_if.hpp"
 #include "sim/reports/comparison_data.hpp"
 #include "tools/console/interrupt.hpp"
+#include "tools/console/table.hpp"
 #include "tools/orrery/approximations.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/run_files.hpp"
