@@ -4,9 +4,9 @@
 
 namespace orrery::policies {
 
-void FittedSpeed::save(ByteWriter& out) const {
-  out.varint(profile_.observations().size());
-  for (const ThroughputObservation& each : profile_.observations()) {
+void save_observations(const ThroughputProfile& profile, ByteWriter& out) {
+  out.varint(profile.observations().size());
+  for (const ThroughputObservation& each : profile.observations()) {
     for (const int whole : {each.spread.nodes, each.spread.replicas, each.atomic_batch})
       out.varint(static_cast<std::uint64_t>(whole));
     out.f64(each.compute_s);
@@ -14,7 +14,7 @@ void FittedSpeed::save(ByteWriter& out) const {
   }
 }
 
-void FittedSpeed::load(ByteReader& in) {
+void load_observations(ThroughputProfile& profile, ByteReader& in) {
   const auto whole = [&] { return static_cast<int>(in.varint()); };
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
     ThroughputObservation each;
@@ -23,7 +23,7 @@ void FittedSpeed::load(ByteReader& in) {
     each.atomic_batch = whole();
     each.compute_s = in.f64();
     each.step_s = in.f64();
-    if (in.ok()) add(each);
+    if (in.ok()) profile.add(each);
   }
 }
 

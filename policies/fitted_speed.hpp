@@ -9,6 +9,10 @@
 
 namespace orrery::policies {
 
+/// All observations of a profile. What is loaded is added.
+void save_observations(const ThroughputProfile& profile, ByteWriter& out);
+void load_observations(ThroughputProfile& profile, ByteReader& in);
+
 /// Observations, the throughput model fitted to them, and the best goodputs by size that follow
 /// from it, for the batch of each size that is best.
 class FittedSpeed {
@@ -35,10 +39,13 @@ class FittedSpeed {
     return table_;
   }
 
-  void save(ByteWriter& out) const;
+  void save(ByteWriter& out) const { save_observations(profile_, out); }
 
   /// Adds what was saved.
-  void load(ByteReader& in);
+  void load(ByteReader& in) {
+    load_observations(profile_, in);
+    stale_ = true;
+  }
 
  private:
   ThroughputProfile profile_;

@@ -37,6 +37,20 @@ bool take_there(const Demand& demand, std::span<const NodeCount> nodes, Capacity
   return true;
 }
 
+bool keep_held(const JobView& job, CapacityTrial& trial) {
+  const std::size_t mark = trial.mark();
+  for (const NodeCount& at : job.nodes) {
+    NodeFree free = trial.index().at(at.node);
+    free.usable = true;
+    if (replicas_that_fit(free, job.row.demand) < at.replicas) {
+      trial.undo(mark);
+      return false;
+    }
+    trial.take(at.node, job.row.demand, at.replicas);
+  }
+  return true;
+}
+
 bool comes_before(const JobRow& a, const JobRow& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
 }

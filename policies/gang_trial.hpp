@@ -44,6 +44,10 @@ class GangTrial {
 /// Takes exactly these replicas; false, and nothing changed, where they do not fit.
 bool take_there(const Demand& demand, std::span<const NodeCount> nodes, CapacityTrial& trial);
 
+/// Takes what the job holds, also where nodes take nothing new; false, and nothing changed, where
+/// some of it is gone.
+bool keep_held(const JobView& job, CapacityTrial& trial);
+
 /// Whether the job's turn is before the other's: the higher priority first, then the older one.
 bool comes_before(const JobRow& a, const JobRow& b);
 

@@ -41,22 +41,6 @@ Plan OrreryPolicy::allocate(const JobView& /*job*/, const ClusterView& view) {
 
 // --- the plan ---
 
-/// Takes what the job holds, also where nodes take nothing new; false, and nothing changed, where
-/// some of it is gone.
-bool OrreryPolicy::keep(const JobView& job) {
-  const std::size_t mark = trial_.mark();
-  for (const NodeCount& at : job.nodes) {
-    NodeFree free = trial_.index().at(at.node);
-    free.usable = true;
-    if (replicas_that_fit(free, job.row.demand) < at.replicas) {
-      trial_.undo(mark);
-      return false;
-    }
-    trial_.take(at.node, job.row.demand, at.replicas);
-  }
-  return true;
-}
-
 /// As the view's, beside what the plan has given to jobs of the same quotas.
 bool OrreryPolicy::quota_allows(const ClusterView& view,
                                 const JobRow& row,
@@ -159,7 +143,7 @@ bool OrreryPolicy::place_moving(const ClusterView& view,
     Sharer& sharer = sharers_[i];
     const JobView job = view.job(sharer.id);
     const bool stays = sharer.chosen >= 0 && sharer.chosen == sharer.current;
-    if (stay_first && stays && keep(job)) continue;
+    if (stay_first && stays && keep_held(job, trial_)) continue;
     const bool wants = sharer.chosen >= 0;
     nodes.clear();
     if (wants && place_one(view, sharer, nodes)) {

@@ -111,7 +111,6 @@ class OrreryPolicy : public Policy {
                     Plan& plan);
   bool quota_allows(const ClusterView& view, const JobRow& row, std::int32_t replicas) const;
   void note_given(const JobRow& row, std::int32_t replicas);
-  bool keep(const JobView& job);
   bool place_one(const ClusterView& view, Sharer& sharer, std::vector<NodeCount>& nodes);
   bool place_moving(const ClusterView& view,
                     std::vector<std::uint32_t> moving,

@@ -45,28 +45,11 @@ GoodputTable& SparseSpeed::goodputs(const BatchLimits& limits, const GradientSta
   return table_;
 }
 
-void SparseSpeed::save(ByteWriter& out) const {
-  out.varint(profile_.observations().size());
-  for (const ThroughputObservation& each : profile_.observations()) {
-    for (const int whole : {each.spread.nodes, each.spread.replicas, each.atomic_batch})
-      out.varint(static_cast<std::uint64_t>(whole));
-    out.f64(each.compute_s);
-    out.f64(each.step_s);
-  }
-}
+void SparseSpeed::save(ByteWriter& out) const { save_observations(profile_, out); }
 
 void SparseSpeed::load(ByteReader& in) {
   *this = {};
-  const auto whole = [&] { return static_cast<int>(in.varint()); };
-  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    ThroughputObservation each;
-    each.spread.nodes = whole();
-    each.spread.replicas = whole();
-    each.atomic_batch = whole();
-    each.compute_s = in.f64();
-    each.step_s = in.f64();
-    if (in.ok()) profile_.add(each);
-  }
+  load_observations(profile_, in);
   if (!profile_.empty()) parameters_ = profile_.parameters();
 }
 

@@ -118,22 +118,6 @@ void Pollux::add_moves(const SearchProblem& problem,
   }
 }
 
-/// Takes what the job holds, also where nodes take nothing new; false, and nothing changed, where a
-/// job of a fixed size has taken a part of it.
-bool Pollux::keep(const JobView& job) {
-  const std::size_t mark = trial_.mark();
-  for (const NodeCount& at : job.nodes) {
-    NodeFree free = trial_.index().at(at.node);
-    free.usable = true;
-    if (replicas_that_fit(free, job.row.demand) < at.replicas) {
-      trial_.undo(mark);
-      return false;
-    }
-    trial_.take(at.node, job.row.demand, at.replicas);
-  }
-  return true;
-}
-
 /// Grants what the search found. What CPU or memory do not allow on a node, which the search counts
 /// for each job alone, is left out; so is what jobs of a fixed size have taken in a block that was
 /// not searched.
@@ -146,7 +130,7 @@ void Pollux::propose(const ClusterView& view,
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (!stays[row]) continue;
     const JobView job = view.job(rows[row]);
-    if (!keep(job)) moves.push_back({row, {job.nodes.begin(), job.nodes.end()}});
+    if (!keep_held(job, trial_)) moves.push_back({row, {job.nodes.begin(), job.nodes.end()}});
   }
   std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.row < b.row; });
   for (const Move& move : moves) {

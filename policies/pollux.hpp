@@ -125,7 +125,6 @@ class Pollux : public Policy {
                const std::vector<JobId>& rows,
                std::vector<Move> moves,
                Plan& plan);
-  bool keep(const JobView& job);
 
   SearchResult search_within(const std::vector<JobId>& rows,
                              const SearchProblem& whole,

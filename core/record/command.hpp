@@ -271,7 +271,7 @@ enum class NoticeKind : std::uint8_t {
   WorkLost,         ///< A job went back to its last checkpoint.
   WorkerSuspected,  ///< A worker that lives does not do its part; nothing is done about it.
   PlanLost,         ///< The policy gave no plan that can be used; allocations stay.
-  PolicyChosen,     ///< A policy of several adopts one of them; `State::choice` has which and why.
+  PolicyChosen,     ///< A policy of several adopts one of them; `State::chosen` has which and why.
 };
 
 template <>

@@ -7,11 +7,11 @@ namespace orrery::policies {
 bool QueueView::is_live(JobId id) const {
   const QueueJob* job = books_.find(id);
   if (job == nullptr) return false;
-  return job->queue == queue_ && whole_.is_live(id);
+  return job->queue == queue_ && whole().is_live(id);
 }
 
 std::int64_t QueueView::devices_usable() const {
-  if (books_.scale().capacity.devices == 0) return whole_.devices_usable();
+  if (books_.scale().capacity.devices == 0) return whole().devices_usable();
   if (devices_ < 0) {
     const std::int64_t share = std::max(books_.share(queue_), books_.used(queue_));
     // A job that is wider, or has no devices at all, must not look as if it could never run.
@@ -21,7 +21,7 @@ std::int64_t QueueView::devices_usable() const {
       return true;
     });
   }
-  return std::min(whole_.devices_usable(), devices_);
+  return std::min(whole().devices_usable(), devices_);
 }
 
 }  // namespace orrery::policies

@@ -105,7 +105,6 @@ Twin::Twin(TwinParameters parameters,
     : parameters_(parameters),
       candidates_(std::move(candidates)),
       rehearsal_(std::move(rehearsal)),
-      name_("twin/1"),
       ahead_(candidates_.size(), 0) {
   invariant(!candidates_.empty() && rehearsal_ != nullptr, "a twin has candidates and a model");
   std::int64_t period_ns = parameters_.period.ns;

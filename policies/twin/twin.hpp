@@ -58,7 +58,7 @@ class Twin final : public Policy {
        std::vector<TwinCandidate> candidates,
        std::shared_ptr<Rehearsal> rehearsal);
 
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return "twin/1"; }
 
   Triggers triggers() const override { return triggers_; }
 
@@ -88,7 +88,6 @@ class Twin final : public Policy {
   TwinParameters parameters_;
   std::vector<TwinCandidate> candidates_;
   std::shared_ptr<Rehearsal> rehearsal_;
-  std::string name_;
   Triggers triggers_;
   bool sizes_jobs_ = false;
   bool tunes_batches_ = false;

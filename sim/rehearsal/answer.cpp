@@ -58,6 +58,7 @@ class Gathered {
   }
 
   void add(Forecast run) {
+    ++runs_;
     // Every run has the same jobs, in the same order.
     starts_.resize(run.jobs.size());
     ends_.resize(run.jobs.size());
@@ -85,7 +86,7 @@ class Gathered {
     ForecastAnswer out;
     out.now = first_.now;
     out.sequence = sequence;
-    out.runs = question_.runs;
+    out.runs = runs_;
     out.records = records_;
     out.cut_short = cut_short_;
     out.refused = std::move(first_.refused);
@@ -119,7 +120,7 @@ class Gathered {
 
   // In runs that it is not in, a job is not delayed.
   void add_delay(ForecastAnswer& out, const std::string& name, std::vector<Duration>& by) const {
-    by.resize(question_.runs, Duration::zero());
+    by.resize(runs_, Duration::zero());
     const auto middle = by.begin() + static_cast<std::ptrdiff_t>((by.size() - 1) / 2);
     std::nth_element(by.begin(), middle, by.end());
     if (*middle >= kDelayLeast) out.delays.push_back({name, *middle});
@@ -130,6 +131,7 @@ class Gathered {
   std::vector<std::vector<Instant>> starts_;  ///< By job, then by run.
   std::vector<std::vector<Instant>> ends_;
   std::map<std::string, std::vector<Duration>> delays_;
+  std::uint32_t runs_ = 0;  ///< Fewer than were asked for where they were stopped.
   std::uint64_t records_ = 0;
   bool cut_short_ = false;
   bool empty_ = true;

@@ -6,10 +6,8 @@
 
 #include "core/control/queue_standings.hpp"
 #include "core/control/status.hpp"
-#include "core/driver/driver.hpp"
-#include "core/driver/memory_store.hpp"
 #include "core/queues/queue_text.hpp"
-#include "sim/model/model_world.hpp"
+#include "sim/rehearsal/forked_run.hpp"
 #include "sim/rehearsal/forked_work.hpp"
 #include "sim/rehearsal/forked_world.hpp"
 #include "sim/rehearsal/recent_arrivals.hpp"
@@ -199,14 +197,9 @@ Result<Forecast> forecast(const Controller& from,
     arrivals.emplace(state, history, Random::stream(seed, "arrivals"));
   ForkedJobs source(
       state.now, std::move(live), std::move(to_come), arrivals ? &*arrivals : nullptr);
-  ModelWorld machines(scenario, source);
-  ForkedWorld world(machines, source, state);
-  NullStore nowhere;
-  InlinePlanner planner(policy, Duration::zero(), nullptr);
   ForecastObserver observer(out, options);
-  Driver driver(controller, world, nowhere, planner, &observer, {});
-  driver.continue_from({}, state.sequence);
-  controller.resume();
+  ForkedRun run(controller, scenario, source, policy, observer);
+  Driver& driver = run.driver();
   if (!options.without.is_none()) {
     const Status stopped =
         driver.apply({{state.now, state.now, Origin::External, StopRequested{0, options.without}}});

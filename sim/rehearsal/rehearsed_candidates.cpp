@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "core/base/random.hpp"
-#include "core/driver/driver.hpp"
-#include "core/driver/memory_store.hpp"
-#include "sim/model/model_world.hpp"
 #include "sim/rehearsal/forecast.hpp"
+#include "sim/rehearsal/forked_run.hpp"
+#include "sim/rehearsal/forked_work.hpp"
 #include "sim/rehearsal/forked_world.hpp"
+#include "sim/rehearsal/remaining_time.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -76,26 +76,14 @@ class RunTimes {
   std::vector<double> off_;
 };
 
-/// What is left of the job's work, in seconds at `base_replicas`.
+/// What is left of the job's work.
 scenarios::WorkSpec work_left(const JobState& job, Instant now, const RunTimes& times) {
   const JobRow& row = job.row;
-  const ProgressView& progress = row.progress;
-  scenarios::WorkSpec work;
-  work.base_rate = 1;
-  if (progress.source != EstimateSource::None && !progress.remaining.is_forever()) {
-    const bool goes_on = row.holds && progress.rate > 0;
-    const Duration since =
-        goes_on ? now - std::max(progress.as_of, row.allocated_at) : Duration::zero();
-    work.base_replicas = std::max(1, row.holds ? row.replicas : row.min_replicas);
-    if (progress.rate > 0) work.base_rate = progress.rate;
-    work.units = work.base_rate * std::max(kLeastLeft, progress.remaining - since).in_seconds();
-    return work;
-  }
+  if (const auto told = reported_remaining(row, now))
+    return forked_work(told->left, row.holds ? row.replicas : row.min_replicas, row.progress.rate);
   const std::int64_t gang = std::max(1, row.gang_devices());
   const Duration ran{row.attained_device_us(now) / gang * 1000};
-  work.base_replicas = std::max(1, row.min_replicas);
-  work.units = std::max(kLeastLeft, times.whole(row, ran) - ran).in_seconds();
-  return work;
+  return forked_work(std::max(kLeastLeft, times.whole(row, ran) - ran), row.min_replicas, 1);
 }
 
 class JobWatch final : public RunObserver {
@@ -160,15 +148,9 @@ std::optional<RehearsedRun> ForkedRehearsal::run(const ClusterView& view,
   scenarios::Scenario scenario = forked_scenario(state);
   scenario.timing.restore = options.restart;
   ForkedJobs source(state.now, std::move(live), {});
-  ModelWorld machines(scenario, source);
-  ForkedWorld world(machines, source, state);
-  NullStore nowhere;
-  InlinePlanner planner(candidate, Duration::zero(), nullptr);
   JobWatch watch(out, options.events_max);
-  Driver driver(controller, world, nowhere, planner, &watch, {});
-  driver.continue_from({}, state.sequence);
-  controller.resume();
-  driver.run(Instant::never());
+  ForkedRun run(controller, scenario, source, candidate, watch);
+  run.driver().run(Instant::never());
   out.until = watch.is_over() ? Instant::never() : std::max(state.now, watch.last());
   return out;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 
 namespace orrery::sim {
 namespace {
@@ -38,8 +37,13 @@ bool states_time(const JobRow& row) {
   return row.estimate > Duration::zero() && !row.estimate.is_forever();
 }
 
-/// By its last report; nothing where there is none.
-std::optional<Remaining> reported(const JobRow& row, Instant now) {
+Duration scaled(Duration duration, double part) {
+  return Duration::from_seconds(duration.in_seconds() * part);
+}
+
+}  // namespace
+
+std::optional<Remaining> reported_remaining(const JobRow& row, Instant now) {
   const ProgressView& progress = row.progress;
   if (progress.remaining.is_forever() || progress.source == EstimateSource::None)
     return std::nullopt;
@@ -50,12 +54,6 @@ std::optional<Remaining> reported(const JobRow& row, Instant now) {
                                    : RemainingKnown::Measured;
   return Remaining{std::max(kLeast, progress.remaining - since), known};
 }
-
-Duration scaled(Duration duration, double part) {
-  return Duration::from_seconds(duration.in_seconds() * part);
-}
-
-}  // namespace
 
 RunHistory::RunHistory(const State& state) {
   state.for_each_job([&](const JobState& job) {
@@ -79,7 +77,7 @@ Duration RunHistory::stated(const JobRow& row, double part) const {
 }
 
 Remaining RunHistory::remaining(const JobState& job, Instant now) const {
-  if (const auto told = reported(job.row, now)) return *told;
+  if (const auto told = reported_remaining(job.row, now)) return *told;
   const Duration ran = time_worked(job.row, now);
   if (states_time(job.row)) {
     const bool corrected = parts_.size() >= kPartsLeast;
@@ -97,7 +95,7 @@ Remaining RunHistory::remaining(const JobState& job, Instant now) const {
 
 Remaining RunHistory::drawn(const JobState& job, Instant now, Random& random) const {
   const Remaining likely = remaining(job, now);
-  if (reported(job.row, now)) return likely;
+  if (reported_remaining(job.row, now)) return likely;
   const Duration ran = time_worked(job.row, now);
   if (likely.known == RemainingKnown::Declared) {
     if (parts_.size() < kPartsLeast) return likely;

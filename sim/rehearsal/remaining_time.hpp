@@ -1,6 +1,7 @@
 // How long jobs of a state still run, by the state alone: as is most likely, or drawn.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/base/random.hpp"
@@ -15,6 +16,9 @@ struct Remaining {
   Duration left;  ///< At least a millisecond.
   RemainingKnown known = RemainingKnown::Nothing;
 };
+
+/// By the job's last report, less what has passed since; nothing where there is none.
+std::optional<Remaining> reported_remaining(const JobRow& row, Instant now);
 
 /// What the jobs of a state that succeeded tell of the others.
 class RunHistory {

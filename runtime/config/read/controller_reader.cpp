@@ -149,32 +149,44 @@ void read_relaunch(const MapReader& top, const std::string& directory, Controlle
     top.fail("relaunch_command_timeout", "is 0, a time above 0 is needed; write for example 15min");
 }
 
+/// The deadline and the memory of a helper process, `memory_least` bytes at least.
+struct HelperNeeds {
+  Bytes memory_least;
+  const char* least;           ///< In words.
+  const char* deadline_usual;  ///< To write.
+  const char* memory_usual;
+};
+
+void read_helper(const MapReader& reader,
+                 const HelperNeeds& needs,
+                 Duration& deadline,
+                 Bytes& memory) {
+  reader.read_duration("deadline", deadline);
+  if (deadline < kPlannerDeadlineLeast || deadline > kPlannerDeadlineMost)
+    reader.fail("deadline",
+                std::string("is out of range, 100ms to 1h is needed; write for example ") +
+                    needs.deadline_usual);
+  reader.read_size("memory", memory);
+  if (memory < needs.memory_least)
+    reader.fail("memory",
+                std::string("is too little for a program and its state, ") + needs.least +
+                    " at least is needed; write for example " + needs.memory_usual);
+}
+
 void read_planner(const MapReader& top, PlannerConfig& planner) {
   const YamlNode* node = top.find("planner");
   if (node == nullptr) return;
   const MapReader reader(top.reading(), *node, config_section("planner"), "planner");
-  reader.read_duration("deadline", planner.deadline);
-  if (planner.deadline < kPlannerDeadlineLeast || planner.deadline > kPlannerDeadlineMost)
-    reader.fail("deadline", "is out of range, 100ms to 1h is needed; write for example 30s");
-  reader.read_size("memory", planner.memory);
-  if (planner.memory < kPlannerMemoryLeast)
-    reader.fail("memory",
-                "is too little for a program and its state, 256MiB at least is needed; write for "
-                "example 8GiB");
+  read_helper(
+      reader, {kPlannerMemoryLeast, "256MiB", "30s", "8GiB"}, planner.deadline, planner.memory);
 }
 
 void read_forecast(const MapReader& top, const std::string& directory, ForecastConfig& forecast) {
   const YamlNode* node = top.find("forecast");
   if (node == nullptr) return;
   const MapReader reader(top.reading(), *node, config_section("forecast"), "forecast");
-  reader.read_duration("deadline", forecast.deadline);
-  if (forecast.deadline < kPlannerDeadlineLeast || forecast.deadline > kPlannerDeadlineMost)
-    reader.fail("deadline", "is out of range, 100ms to 1h is needed; write for example 10s");
-  reader.read_size("memory", forecast.memory);
-  if (forecast.memory < kForecastMemoryLeast)
-    reader.fail("memory",
-                "is too little for a program and its state, 64MiB at least is needed; write for "
-                "example 2GiB");
+  read_helper(
+      reader, {kForecastMemoryLeast, "64MiB", "10s", "2GiB"}, forecast.deadline, forecast.memory);
   reader.read_duration("refresh", forecast.refresh);
   if (forecast.refresh.ns < 0 || forecast.refresh > kPlannerDeadlineMost)
     reader.fail("refresh", "is out of range, 0 (never) to 1h is needed; write for example 30s");
