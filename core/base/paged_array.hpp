@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -47,6 +48,49 @@ class PagedArray {
   T& operator[](std::size_t i) { return pages_[i / kPage][i % kPage]; }
 
   const T& operator[](std::size_t i) const { return pages_[i / kPage][i % kPage]; }
+
+  T& back() { return (*this)[size_ - 1]; }
+
+  /// Goes over constant elements in order; any change of the size ends it.
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    Iterator() = default;
+
+    const T& operator*() const { return (*array_)[index_]; }
+
+    const T* operator->() const { return &**this; }
+
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+
+    Iterator operator++(int) {
+      const Iterator here = *this;
+      ++index_;
+      return here;
+    }
+
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    friend class PagedArray;
+
+    Iterator(const PagedArray& array, std::size_t index) : array_(&array), index_(index) {}
+
+    const PagedArray* array_ = nullptr;
+    std::size_t index_ = 0;
+  };
+
+  Iterator begin() const { return {*this, 0}; }
+
+  Iterator end() const { return {*this, size_}; }
 
   T& emplace_back() {
     if (size_ == pages_.size() * kPage) add_block();

@@ -12,7 +12,12 @@ template <class T>
 void prefetch(const T* object) {
   constexpr std::size_t kLine = 64;
   const char* bytes = reinterpret_cast<const char*>(object);
-  for (std::size_t i = 0; i < sizeof(T); i += kLine) __builtin_prefetch(bytes + i);
+  for (std::size_t i = 0; i < sizeof(T); i += kLine) {
+    __builtin_prefetch(bytes + i);
+    // To GCC a prefetch is no effect: without one it drops the loop, and calls of functions that do
+    // nothing else.
+    __asm__ volatile("");
+  }
   __builtin_prefetch(bytes + sizeof(T) - 1);
 }
 

@@ -34,6 +34,13 @@ bool is_plain(const LedgerNode& node, const Lease& lease) {
   return !takes_share(lease.demand) && lease.turns.group == 0 && node.beside == 0;
 }
 
+// Whether a lease that is not Claimed has its devices to itself: it takes them whole, and only what
+// is Claimed may wait for them. Its neighbours need no look then, each of which is a line of
+// memory.
+bool is_alone(const LedgerNode& node, const Lease& lease) {
+  return node.claimed == 0 && is_plain(node, lease);
+}
+
 // What leases that take turns use of one unit: members of a group one at a time.
 class TurnSums {
  public:
@@ -384,7 +391,12 @@ void Ledger::begin_release(LeaseId id, std::vector<JobId>& ready) {
     return;
   }
   lease.stage = LeaseStage::Releasing;
-  recompute_masks(lease.node, lease.devices);
+  LedgerNode& node = nodes_[lease.node.index()];
+  if (is_alone(node, lease)) {
+    node.whole_unclaimed |= lease.devices;
+  } else {
+    recompute_masks(lease.node, lease.devices);
+  }
   make_free(lease.node, lease);
 }
 
@@ -418,7 +430,12 @@ void Ledger::release(LeaseId id, std::vector<JobId>& ready) {
     node.cpu_unused = node.cpu_unused + lease.demand.cpu;
     node.memory_unused = node.memory_unused + lease.demand.memory;
   }
-  recompute_masks(lease.node, lease.devices);
+  if (lease.stage != LeaseStage::Claimed && is_alone(node, lease)) {
+    node.whole_unclaimed |= lease.devices;
+    node.whole_unused |= lease.devices;
+  } else {
+    recompute_masks(lease.node, lease.devices);
+  }
   if (!is_plain(node, lease) || lease.stage != LeaseStage::Releasing) make_free(lease.node, lease);
   count_beside(lease, -1);
   if (node.claimed > 0) promote(lease.node, ready);

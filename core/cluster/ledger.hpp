@@ -7,6 +7,7 @@
 
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/cluster/free_index.hpp"
 #include "core/cluster/node_devices.hpp"
 #include "core/cluster/port_ledger.hpp"
@@ -153,6 +154,13 @@ class Ledger {
   const PortLedger& ports() const { return ports_; }
 
   const Lease& lease(LeaseId id) const { return leases_[id.index()]; }
+
+  /// The lease on this node is looked at soon: both are fetched meanwhile. It may be none.
+  void expect(NodeId node, LeaseId id) const {
+    if (id.is_none()) return;
+    prefetch(&leases_[id.index()]);
+    prefetch(&nodes_[node.index()]);
+  }
 
   const LedgerNode& node(NodeId id) const { return nodes_[id.index()]; }
 

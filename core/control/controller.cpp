@@ -13,6 +13,7 @@
 #include "core/membership/advancing.hpp"
 #include "core/membership/releasing.hpp"
 #include "core/membership/target.hpp"
+#include "core/record/event_jobs.hpp"
 #include "core/recovery/ending.hpp"
 #include "core/recovery/failure_notes.hpp"
 #include "core/recovery/node_health.hpp"
@@ -37,27 +38,13 @@ void on_event(Step& step, const TimeReached&) {
   state.due.period = true;
 }
 
-// Calls `visit` with each job that the event is about.
-template <class Visit>
-void for_each_job_of(const Event& event, Visit visit) {
-  if (const auto* plan = std::get_if<PlanProposed>(&event.body)) {
-    for (const Grant& grant : plan->plan.grants) visit(grant.job);
-    return;
-  }
-  std::visit(
-      [&](const auto& body) {
-        if constexpr (requires { visit(body.job); }) visit(body.job);
-      },
-      event.body);
-}
-
 }  // namespace
 
 void Controller::step(const Event& event, Commands& out) {
   invariant(event.at >= state_.now, "observed time never steps back");
   state_.now = event.at;
   state_.sequence = state_.sequence.next();
-  for_each_job_of(event, [&](JobId job) { state_.expect_parts(job); });
+  for_each_job_of(event, [&](JobId job) { state_.expect_leases(job); });
   state_.retire_old();
   Step step{state_, out, event.at, event.occurred_at};
   // What is due is not part of the state's fold (asking clears it), so this step looks only at
@@ -88,6 +75,10 @@ void Controller::step(const Event& event, Commands& out) {
 
 void Controller::expect(const Event& event) const {
   for_each_job_of(event, [&](JobId job) { state_.expect(job); });
+}
+
+void Controller::expect_parts(const Event& event) const {
+  for_each_job_of(event, [&](JobId job) { state_.expect_parts(job); });
 }
 
 Instant Controller::next_deadline() { return std::min(state_.next_timer(), state_.next_cycle()); }

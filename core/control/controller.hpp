@@ -42,6 +42,9 @@ class Controller {
   /// A step with this event follows: what it will look at is fetched meanwhile.
   void expect(const Event& event) const;
 
+  /// The same some time later, for what the jobs of the event have in memory of their own.
+  void expect_parts(const Event& event) const;
+
   /// The driver waits at most until then, and steps a TimeReached event at that instant.
   Instant next_deadline();
 

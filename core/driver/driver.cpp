@@ -117,9 +117,15 @@ void Driver::put_in_order() {
 // Appends the batch once, steps all of it, then releases what may go out.
 bool Driver::journal_and_step() {
   put_in_order();
-  // Encoding a batch takes about as long as memory does.
-  if (events_.size() <= kExpectedMax)
+  const bool expected = events_.size() <= kExpectedMax;
+  if (expected)
     for (const Event& event : events_) controller_.expect(event);
+  encode_batch();  // Takes about as long as memory does.
+  if (expected)
+    for (const Event& event : events_) {
+      controller_.expect_parts(event);
+      if (observer_ != nullptr) observer_->expect(event);
+    }
   if (!append()) return false;
   if (planted(Bug::SnapshotBehind) && !take_snapshot()) return false;
   std::size_t record = 0;
@@ -148,10 +154,8 @@ bool Driver::journal_and_step() {
   return release_orders() && take_snapshot();
 }
 
-// Encodes the batch, chains its digests and appends it: all of it or nothing.
-bool Driver::append() {
+void Driver::encode_batch() {
   bytes_.clear();
-  records_.clear();
   ends_.clear();
   for (const Event& event : events_) {
     if (const auto* begun = std::get_if<EpochStarted>(&event.body))
@@ -159,6 +163,11 @@ bool Driver::append() {
     encode(event, bytes_);
     ends_.push_back(bytes_.size());
   }
+}
+
+// Chains the digests of the encoded batch and appends it: all of it or nothing.
+bool Driver::append() {
+  records_.clear();
   Sequence sequence = controller_.state().sequence;
   Digest chain = chain_;
   std::size_t begin = 0;

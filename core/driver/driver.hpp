@@ -25,6 +25,10 @@ class RunObserver {
   /// What one step told, in order.
   virtual void on_notices(std::span<const Notice> notices, const State& state) = 0;
 
+  /// The event is stepped soon: what the observer has of its jobs may be fetched meanwhile. By
+  /// default nothing.
+  virtual void expect(const Event&) {}
+
   /// Each record after its step; by default nothing.
   virtual void on_event(Sequence, const Event&) {}
 
@@ -127,6 +131,7 @@ class Driver {
   bool gather();
   Turn work();
   bool journal_and_step();
+  void encode_batch();
   bool append();
   bool release_orders();
   void issue_durable();

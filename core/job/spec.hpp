@@ -159,22 +159,24 @@ struct RoleSpec {
 };
 
 /// One job. Immutable once submitted; requests change targets beside it.
+///
+/// A million of them may wait: what comes first is what packs well.
 struct JobSpec {
   std::string name;  ///< "namespace.name", both DNS labels; the loader adds "default.".
   JobFamily family = JobFamily::Native;
   WorkerFamily worker_family = WorkerFamily::Torch;  ///< Whose variables its workers find.
-  RarePart<std::string> group;  ///< For listing, stopping and quota; may be empty.
-  std::int32_t priority = 0;    ///< Higher goes first; "normal" is 0, "high" is 100.
-  bool preemptible = false;     ///< Whether a policy may take replicas back or move them.
+  std::int32_t priority = 0;  ///< Higher goes first; "normal" is 0, "high" is 100.
+  bool preemptible = false;   ///< Whether a policy may take replicas back or move them.
   RescaleMode rescale = RescaleMode::Auto;
   RecoveryScope recovery = RecoveryScope::Worker;
   std::int32_t backoff_limit = 3;  ///< Restarts charged to failures before the job fails.
   CleanPodPolicy clean_pods = CleanPodPolicy::Running;
-  Topology topology = Topology::Star;    ///< Group family only.
+  Topology topology = Topology::Star;  ///< Group family only.
+  EstimateSource estimate_source = EstimateSource::None;
   std::int32_t parallel_workers = 1;     ///< Group family only, at least 1.
+  RarePart<std::string> group;           ///< For listing, stopping and quota; may be empty.
   SharedList<RoleSpec> roles;            ///< At least one, at least one required.
   Duration estimate = Duration::zero();  ///< Stated run time at `estimate_replicas`; see source.
-  EstimateSource estimate_source = EstimateSource::None;
   RarePart<std::string> profile;    ///< Of the throughput model a policy may consult; may be empty.
   std::int32_t rigid_replicas = 0;  ///< Elastic role under policies that do not size jobs; 0: min.
   std::int32_t batch_size = 0;      ///< Total examples per step for policies that keep it; 0: free.

@@ -167,30 +167,31 @@ struct JobState {
   std::vector<NodeCount> elastic_nodes;  ///< Elastic replicas per node, ascending.
   std::vector<Condition> conditions;     ///< In order of first appearance.
   RarePart<std::vector<ProfilingSeries>>
-      profilings;  ///< In order of first appearance; at most 64 keys.
-  AfterDrain after_drain = AfterDrain::Nothing;
+      profilings;                           ///< In order of first appearance; at most 64 keys.
   std::uint32_t ready = 0;                  ///< Workers in state Ready.
   std::uint32_t draining = 0;               ///< Workers in state Draining.
   std::uint32_t blocked = 0;                ///< Leases of `next` that are Claimed, not yet Held.
   Incarnation incarnation;                  ///< Of the last start.
   Reason reason = Reason::Submitted;        ///< Why it is in its phase.
   Reason change_reason = Reason::Rescaled;  ///< Why the change under way was begun.
-  bool wants_more = false;                  ///< Below its target, waiting for room.
-  bool retained = false;                    ///< Final, and its last worker is gone.
-  Instant started_at = Instant::never();    ///< First start of workers.
+  AfterDrain after_drain = AfterDrain::Nothing;
+  bool wants_more = false;     ///< Below its target, waiting for room.
+  bool retained = false;       ///< Final, and its last worker is gone.
+  bool deleted = false;        ///< To be forgotten as soon as its last worker is gone.
+  bool sized_by_user = false;  ///< Preemptible and of a fixed size that its user has changed.
+  Instant started_at = Instant::never();  ///< First start of workers.
   Instant finished_at = Instant::never();
   JobTimers timers;  ///< Changed by `State::set_timer` alone.
 
   RarePart<JobFailover> failover;
   RarePart<std::vector<SizedSeats>>
       seats;                   ///< Of roles with placements, at each size that is named.
-  bool deleted = false;        ///< To be forgotten as soon as its last worker is gone.
-  bool sized_by_user = false;  ///< Preemptible and of a fixed size that its user has changed.
   RarePart<std::string> user;  ///< Who submitted it; may be empty.
   RarePart<std::vector<WorkerFailure>>
       failures;  ///< The latest, oldest first; see failure_notes.hpp.
   /// In state: who had its name before it. Derived: neither saved nor in the digest.
   JobId before;
+  std::uint32_t name_hash = 0;  ///< In state: of its name, see `NameTable`. Derived, as `before`.
 
   /// Deleted, and its last worker is gone: the next step drops it.
   bool is_forgotten() const { return deleted && retained; }

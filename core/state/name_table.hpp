@@ -12,16 +12,24 @@
 
 namespace orrery {
 
-/// Open addressing over 32-bit hashes of names; the owner compares the names themselves. Never
-/// iterated, so its order decides nothing.
+/// Open addressing over hashes of names; the owner compares the names themselves. It keeps the hash
+/// of each, so that a name long unused need not be read to be taken out. Never iterated, so its
+/// order decides nothing.
 class NameTable {
  public:
   NameTable() : slots_(64) {}
 
+  /// FNV-1a with a final mix: names differ in their last digits.
+  static std::uint32_t hash_of(std::string_view name) {
+    std::uint64_t h = 0xcbf29ce484222325;
+    for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    h ^= h >> 32;
+    return static_cast<std::uint32_t>((h * 0x9e3779b97f4a7c15) >> 32);
+  }
+
   /// Calls `same(JobId)` for candidates and returns the first for which it is true.
   template <class Same>
-  JobId find(std::string_view name, Same&& same) const {
-    const std::uint32_t hash = hash_of(name);
+  JobId find(std::uint32_t hash, Same&& same) const {
     for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
       const Slot& slot = slots_[i];
       if (slot.is_empty()) return JobId::none();
@@ -29,18 +37,17 @@ class NameTable {
     }
   }
 
-  /// The name is looked for soon: its place is fetched meanwhile.
-  void expect(std::string_view name) const { prefetch(&slots_[hash_of(name) & mask()]); }
+  /// A name of this hash is looked for soon: its place is fetched meanwhile.
+  void expect(std::uint32_t hash) const { prefetch(&slots_[hash & mask()]); }
 
-  void insert(std::string_view name, JobId job) {
+  void insert(std::uint32_t hash, JobId job) {
     if ((used_ + 1) * 2 > slots_.size()) grow();
-    put({hash_of(name), job});
+    put({hash, job});
     ++live_;
   }
 
   /// Whether the job was there.
-  bool erase(std::string_view name, JobId job) {
-    const std::uint32_t hash = hash_of(name);
+  bool erase(std::uint32_t hash, JobId job) {
     for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
       if (slots_[i].is_empty()) return false;
       if (slots_[i].job != job) continue;
@@ -63,14 +70,6 @@ class NameTable {
 
     bool is_empty() const { return job.is_none() && hash == kEmpty; }
   };
-
-  // FNV-1a with a final mix: names differ in their last digits.
-  static std::uint32_t hash_of(std::string_view name) {
-    std::uint64_t h = 0xcbf29ce484222325;
-    for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    h ^= h >> 32;
-    return static_cast<std::uint32_t>((h * 0x9e3779b97f4a7c15) >> 32);
-  }
 
   std::size_t mask() const { return slots_.size() - 1; }
 

@@ -52,25 +52,35 @@ void State::expect_parts(JobId id) const {
   prefetch(job->spec.get());
 }
 
-JobId State::named(std::string_view name) const {
-  return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
+void State::expect_leases(JobId id) const {
+  constexpr std::size_t kFew = 8;
+  const JobState* job = find(id);
+  if (job == nullptr) return;
+  for (std::size_t i = 0; i < std::min(job->workers.size(), kFew); ++i)
+    ledger.expect(job->workers[i].node, job->workers[i].lease);
+}
+
+JobId State::named(std::string_view name) const { return named(NameTable::hash_of(name), name); }
+
+JobId State::named(std::uint32_t hash, std::string_view name) const {
+  return names_.find(hash, [&](JobId id) { return job(id).spec->name == name; });
 }
 
 // The youngest job of a name has it; from there on each knows who had it before.
 void State::take_name(JobState& job) {
-  job.before = named(job.spec->name);
-  if (!job.before.is_none()) names_.erase(job.spec->name, job.before);
-  names_.insert(job.spec->name, job.row.id);
+  job.name_hash = NameTable::hash_of(job.spec->name);
+  job.before = named(job.name_hash, job.spec->name);
+  if (!job.before.is_none()) names_.erase(job.name_hash, job.before);
+  names_.insert(job.name_hash, job.row.id);
 }
 
 void State::give_name_up(const JobState& gone) {
-  const std::string& name = gone.spec->name;
   const JobId id = gone.row.id;
-  if (names_.erase(name, id)) {
-    if (!gone.before.is_none()) names_.insert(name, gone.before);
+  if (names_.erase(gone.name_hash, id)) {
+    if (!gone.before.is_none()) names_.insert(gone.name_hash, gone.before);
     return;
   }
-  JobState* after = &job(named(name));
+  JobState* after = &job(named(gone.name_hash, gone.spec->name));
   while (after->before != id) after = &job(after->before);
   after->before = gone.before;
 }
@@ -119,12 +129,13 @@ void State::retire_old() {
 // Those that go next have not been looked at since they ended. What is behind a pointer can be
 // asked for only when the pointer is there, so each is followed by one more step each time.
 void State::expect_retirement() const {
-  if (finished_.size() < 8) return;
+  if (finished_.size() < 7) return;
   const auto next = [&](std::size_t i) -> const JobState& { return job(finished_[i].job); };
-  names_.expect(next(1).spec->name);
-  prefetch(next(3).spec->name.data());
-  expect_parts(finished_[5].job);
-  prefetch(&next(7));
+  const JobState& nearest = next(1);
+  names_.expect(nearest.name_hash);
+  expect_parts(finished_[2].job);
+  prefetch(&next(4));
+  prefetch(&slot_of_[finished_[6].job.index() - first_id_]);
 }
 
 // Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.

@@ -179,8 +179,11 @@ class State {
   /// A step will look at the job: its memory is fetched meanwhile.
   void expect(JobId id) const;
 
-  /// The step begins: the same for what the job has in memory of its own.
+  /// The same some time later, for what the job has in memory of its own.
   void expect_parts(JobId id) const;
+
+  /// The step begins: the same for the leases of the job's workers, the first few.
+  void expect_leases(JobId id) const;
 
   /// The youngest job in state of this full name, or none; `JobState::before` leads to older ones.
   JobId named(std::string_view name) const;
@@ -339,6 +342,7 @@ class State {
   void rebuild();
   void drop_retired_ids();
   void expect_retirement() const;
+  JobId named(std::uint32_t hash, std::string_view name) const;
   void take_name(JobState& job);
   void give_name_up(const JobState& gone);
 

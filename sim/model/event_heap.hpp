@@ -82,6 +82,13 @@ class EventHeap {
   /// The job that the first one is about; none where there is none, or it is about something else.
   JobId next_job() const { return empty() ? JobId::none() : at(0).job; }
 
+  /// Calls `visit` with the jobs of the few of which one comes after the first.
+  template <class Visit>
+  void for_each_job_behind(Visit visit) const {
+    for (std::size_t i = 1; i < std::min(size_, kWays + 1); ++i)
+      if (const JobId job = at(i).job; !job.is_none()) visit(job);
+  }
+
   void push(Instant at,
             FutureKind kind,
             std::uint32_t subject,

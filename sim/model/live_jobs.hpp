@@ -59,6 +59,12 @@ class LiveJobs {
     if (id.index() >= places_.size()) return;
     const JobPlace place = places_[id.index()];
     if (place.lives()) prefetch(live_[place.at()].get());
+    if (place.waits()) prefetch(&waiting_[place.at()]);
+  }
+
+  /// Something happens to the job soon: where it is, is fetched meanwhile.
+  void expect_place(JobId id) const {
+    if (id.index() < places_.size()) prefetch(&places_[id.index()]);
   }
 
   /// The job was accepted. It takes the place of whatever has its id.

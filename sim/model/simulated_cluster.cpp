@@ -59,6 +59,7 @@ void SimulatedCluster::pass_to(Instant until) {
     state_.now = std::max(state_.now, own);
     const Future future = state_.future.pop();
     if (const JobId next = state_.future.next_job(); !next.is_none()) state_.jobs.expect(next);
+    state_.future.for_each_job_behind([this](JobId job) { state_.jobs.expect_place(job); });
     happen(future);
   }
   state_.now = std::max(state_.now, until);

@@ -111,7 +111,7 @@ class Selector {
   }
 
   void choose_jobs() {
-    const LargeVector<JobOutcome>& rows = run_.jobs.rows();
+    const PagedArray<JobOutcome>& rows = run_.jobs.rows();
     out_.job_row.assign(rows.size(), -1);
     std::size_t drawn = 0;
     for (const DrawnPart& part : out_.parts) {

@@ -19,7 +19,7 @@ void JobTable::add(JobId id, const JobFacts& facts) {
   invariant(!facts.submitted.is_never(), "a job in the table was submitted at some time");
   const std::uint16_t profile = profile_number(facts.profile);
   const std::uint32_t owner = owner_number(facts);
-  rows_.resize(id.index() + 1);
+  while (rows_.size() <= id.index()) rows_.emplace_back();
   name_end_.resize(id.index(), static_cast<std::uint32_t>(names_.size()));
   names_ += facts.name;
   invariant(names_.size() <= std::numeric_limits<std::uint32_t>::max(),

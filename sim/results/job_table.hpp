@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/paged_array.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/units.hpp"
 #include "core/job/job_enums.hpp"
 
@@ -66,6 +67,11 @@ class JobTable {
   /// Adds a job; ids must ascend, gaps are filled with rows that do not exist.
   void add(JobId id, const JobFacts& facts);
 
+  /// The job is written to soon: its row is fetched meanwhile.
+  void expect(JobId id) const {
+    if (id.index() < rows_.size()) prefetch(&rows_[id.index()]);
+  }
+
   /// One past the highest id.
   std::size_t size() const { return rows_.size(); }
 
@@ -78,7 +84,7 @@ class JobTable {
   const JobOutcome& operator[](JobId id) const { return rows_[id.index()]; }
 
   /// In the order of the ids, including those that do not exist.
-  const LargeVector<JobOutcome>& rows() const { return rows_; }
+  const PagedArray<JobOutcome>& rows() const { return rows_; }
 
   /// The name given with `add`; valid until the next `add`.
   std::string_view name(JobId id) const;
@@ -91,7 +97,7 @@ class JobTable {
   std::uint16_t profile_number(std::string_view profile);
   std::uint32_t owner_number(const JobFacts& facts);
 
-  LargeVector<JobOutcome> rows_;
+  PagedArray<JobOutcome> rows_;
   std::string names_;                    // All names one after the other,
   std::vector<std::uint32_t> name_end_;  // [id]: where each ends.
   std::vector<std::string> profiles_;

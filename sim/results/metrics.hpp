@@ -41,6 +41,9 @@ class Metrics {
 
   void observe(const Notice& notice);
 
+  /// A notice about the job comes soon: its row is fetched meanwhile.
+  void expect(JobId id) const { jobs_.expect(id); }
+
   /// The policy was asked once, and took so long on this machine.
   void decided(Duration wall);
 

@@ -55,6 +55,8 @@ class FaultWatch final : public World, public RunObserver {
     return world_.wait_events(deadline, events);
   }
 
+  void expect(const Event& event) override { observer_.expect(event); }
+
   void on_event(Sequence sequence, const Event& event) override {
     observer_.on_event(sequence, event);
     triggers_.on_event(event, state_);

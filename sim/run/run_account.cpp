@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/record/event_jobs.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -21,6 +23,10 @@ RunAccount::RunAccount(const State& state, const RunOptions& options, Labels tak
 
 void RunAccount::expect_filling(std::vector<std::pair<Bundle, std::int64_t>> mix) {
   if (!mix.empty()) arrivals_.emplace(std::move(mix));
+}
+
+void RunAccount::expect(const Event& event) {
+  for_each_job_of(event, [&](JobId job) { metrics_->expect(job); });
 }
 
 void RunAccount::on_event(Sequence sequence, const Event& event) {

@@ -32,6 +32,7 @@ class RunAccount final : public RunObserver {
   /// are not. Before the first event.
   void expect_filling(std::vector<std::pair<Bundle, std::int64_t>> mix);
 
+  void expect(const Event& event) override;
   void on_event(Sequence sequence, const Event& event) override;
   void on_notices(std::span<const Notice> notices, const State& state) override;
   bool should_stop() override;

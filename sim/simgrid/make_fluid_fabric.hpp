@@ -10,8 +10,8 @@
 namespace orrery::sim {
 
 /// SimGrid's network for the scenario's nodes. Once per process: further ones need a child process.
-/// Refuses shapes that do not fit the nodes, platform files that cannot be read or have another
-/// number of nodes than the scenario, and everything where this program was built without SimGrid.
+/// Refuses shapes that do not fit the nodes, and platform files that cannot be read or have another
+/// number of nodes than the scenario.
 Result<std::unique_ptr<Fabric>> make_fluid_fabric(const scenarios::Scenario& scenario);
 
 }  // namespace orrery::sim

@@ -1,5 +1,4 @@
-// Level L3 in world `sim`, ready for one run. Needs no SimGrid to be included: without it, `make`
-// refuses.
+// Level L3 in world `sim`, ready for one run. Needs no SimGrid to be included.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,7 @@ class MessageLevel {
   virtual Fabric& fabric() = 0;
 
   /// For the scenario's cluster and network. Errors: a network that cannot be built, a fault that
-  /// this level does not model (`refused_at_message_level`), more nodes than it can hold, no
-  /// SimGrid.
+  /// this level does not model (`refused_at_message_level`), more nodes than it can hold.
   static Result<std::unique_ptr<MessageLevel>> make(const scenarios::Scenario& scenario);
 };
 

@@ -6,8 +6,9 @@
 #     [ALONE a.cpp ...]                         sources not compiled together with others, since
 #                                               they use the same names for their own things
 #     [NO_EXCEPTIONS]                           compile with -fno-exceptions
-#     [COLD])                                   nothing waits for it: -O1 in the release preset,
+#     [COLD]                                    nothing waits for it: -O1 in the release preset,
 #                                               which compiles a fifth faster than -O2
+#     [MODULE_PART])                            a module that programs load is made of it
 #
 # makes `orrery_NAME`, alias `orrery::NAME`: a static library, or an interface library where there
 # are no sources. Includes are written from the repository root. Two locks come with it:
@@ -54,7 +55,7 @@ macro(orrery_add_folders)
 endmacro()
 
 function(orrery_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;NO_EXCEPTIONS" "" "HEADERS;SOURCES;ALONE;MAY_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;MODULE_PART;NO_EXCEPTIONS" "" "HEADERS;SOURCES;ALONE;MAY_LINK")
   orrery_reject_leftovers("orrery_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
@@ -73,7 +74,11 @@ function(orrery_library name)
       target_compile_options(${target} PRIVATE -fno-exceptions)
       string(APPEND kind _no_exceptions)
     endif()
-    target_precompile_headers(${target} REUSE_FROM orrery_${kind}_headers)
+    if(arg_MODULE_PART)
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    else()
+      target_precompile_headers(${target} REUSE_FROM orrery_${kind}_headers)
+    endif()
   else()
     set(scope INTERFACE)
     add_library(${target} INTERFACE)

@@ -9,6 +9,7 @@
 #include "core/base/stream_text.hpp"
 #include "tools/console/version.hpp"
 #include "tools/orrery/output_folder.hpp"
+#include "tools/orrery/simgrid_parts.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -57,6 +58,7 @@ void add_program(ByteWriter& bytes) {
   bytes.string(this_version().number);
   bytes.string(this_version().revision);
   add_stamp("/proc/self/exe", bytes);
+  if (const std::string module = simgrid_module_path(); !module.empty()) add_stamp(module, bytes);
 }
 
 std::string content_of(const fs::path& path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/base/result.hpp"
 #include "scenarios/language/spec/scenario.hpp"
@@ -22,6 +23,11 @@ struct SimGridParts {
   /// Null below L3.
   sim::ControlTransport* transport() const { return messages ? &messages->transport() : nullptr; }
 };
+
+/// The module that brings SimGrid: beside this program, or where it is installed; empty where this
+/// program has none. SimGrid's libraries, with all that they bring, take as much memory and time to
+/// start as most runs, and most runs do without.
+std::string simgrid_module_path();
 
 /// The parts for the scenario's fidelity, once per process. Errors: no SimGrid, a platform file
 /// that does not fit the scenario, faults that its fidelity does not model.

@@ -31,7 +31,7 @@ double speedup(const WorkSpec& work, std::int32_t replicas) {
     case ScalingKind::Amdahl:
       return 1.0 / (work.serial + (1.0 - work.serial) / replicas);
     case ScalingKind::Table:
-      return table_value(work.table, replicas);
+      return table_value(work.table.items(), replicas);
   }
   invariant(false, "every kind of scaling is handled");
   return 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/enum_names.hpp"
+#include "core/base/shared_list.hpp"
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
 #include "scenarios/language/spec/step_spec.hpp"
@@ -41,7 +42,7 @@ struct WorkSpec {
   /// Said for one model of device, so on others it goes on by `DeviceModel::speed`.
   bool follows_model = false;
   double serial = 0;                           ///< Amdahl: the serial part, 0 to 1.
-  std::vector<ScalingPoint> table;             ///< Table: at least one point.
+  SharedList<ScalingPoint> table;              ///< Table: at least one point.
   std::shared_ptr<const TrafficSpec> traffic;  ///< What it sends; null: nothing.
   /// One after the other, the last until the end of the work; null: one speed throughout.
   std::shared_ptr<const std::vector<WorkPhase>> phases;

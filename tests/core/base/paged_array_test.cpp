@@ -59,6 +59,16 @@ TEST(PagedArray, OneThatIsLargerThanAHugePageKeepsAllItHas) {
   for (std::size_t i = 0; i < kCount; ++i) EXPECT_EQ(array[i], "element " + std::to_string(i));
 }
 
+TEST(PagedArray, IsGoneOverInOrder) {
+  PagedArray<int> array;
+  EXPECT_EQ(array.begin(), array.end());
+  for (int i = 0; i < 1000; ++i) array.emplace_back() = i;
+  EXPECT_EQ(array.back(), 999);
+  int next = 0;
+  for (const int element : array) EXPECT_EQ(element, next++);
+  EXPECT_EQ(next, 1000);
+}
+
 TEST(PagedArray, EachElementIsDestroyedOnce) {
   const auto counted = std::make_shared<int>();
   {
