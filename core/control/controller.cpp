@@ -74,6 +74,8 @@ void Controller::step(const Event& event, Commands& out) {
 }
 
 void Controller::expect(const Event& event) const {
+  if (const auto* submitted = std::get_if<JobSubmitted>(&event.body))
+    state_.expect_name(submitted->spec->name);
   for_each_job_of(event, [&](JobId job) { state_.expect(job); });
 }
 

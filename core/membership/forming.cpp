@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/discovery/port_demand.hpp"
 #include "core/job/turns.hpp"
 #include "core/membership/advancing.hpp"
@@ -19,6 +20,7 @@ Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   Worker worker;
   worker.role = placed.role;
   worker.node = placed.at.node;
+  prefetch(&step.state.nodes[worker.node.index()]);  // `advance` asks whether it was heard.
   worker.lease = claim(step, job, placed);
   // They go with the lease: a worker that starts again in place has them already.
   const std::int32_t ports = ports_of(*job.spec, placed.role);

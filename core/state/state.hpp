@@ -179,7 +179,10 @@ class State {
   /// A step will look at the job: its memory is fetched meanwhile.
   void expect(JobId id) const;
 
-  /// The same some time later, for what the job has in memory of its own.
+  /// A job of this name is submitted soon: its place among the names is fetched meanwhile.
+  void expect_name(std::string_view name) const { names_.expect(NameTable::hash_of(name)); }
+
+  /// The same as `expect` some time later, for what the job has in memory of its own.
   void expect_parts(JobId id) const;
 
   /// The step begins: the same for the leases of the job's workers, the first few.

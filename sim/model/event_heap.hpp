@@ -174,6 +174,10 @@ class EventHeap {
     while (hole * kWays + 1 < size_) {
       const std::array<Key, kWays>& children = lines_[hole + 1].keys;
       const std::size_t count = std::min(kWays, size_ - (hole * kWays + 1));
+      // Of which child the children are looked at next is not known yet.
+      const std::size_t below = hole * kWays + 2;
+      if (below + kWays <= lines_.size())
+        for (std::size_t child = 0; child < kWays; ++child) prefetch(&lines_[below + child]);
       std::size_t least = 0;
       for (std::size_t child = 1; child < count; ++child)
         if (before(children[child], children[least])) least = child;

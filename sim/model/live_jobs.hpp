@@ -62,6 +62,14 @@ class LiveJobs {
     if (place.waits()) prefetch(&waiting_[place.at()]);
   }
 
+  /// The same some time later, for what the job has in memory of its own.
+  void expect_parts(JobId id) const {
+    if (id.index() >= places_.size() || !places_[id.index()].lives()) return;
+    const LiveJob& job = *live_[places_[id.index()].at()];
+    prefetch(job.workers.data());
+    prefetch(job.job.spec.get());
+  }
+
   /// Something happens to the job soon: where it is, is fetched meanwhile.
   void expect_place(JobId id) const {
     if (id.index() < places_.size()) prefetch(&places_[id.index()]);

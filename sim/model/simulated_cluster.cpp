@@ -1,7 +1,5 @@
 #include "sim/model/simulated_cluster.hpp"
 
-#include "core/base/prefetch.hpp"
-
 namespace orrery::sim {
 
 SimulatedCluster::SimulatedCluster(const scenarios::Scenario& scenario,
@@ -61,6 +59,8 @@ void SimulatedCluster::pass_to(Instant until) {
     if (const JobId next = state_.future.next_job(); !next.is_none()) state_.jobs.expect(next);
     state_.future.for_each_job_behind([this](JobId job) { state_.jobs.expect_place(job); });
     happen(future);
+    if (const JobId next = state_.future.next_job(); !next.is_none())
+      state_.jobs.expect_parts(next);
   }
   state_.now = std::max(state_.now, until);
 }
@@ -152,8 +152,6 @@ void SimulatedCluster::happen(const Future& future) {
 }
 
 void SimulatedCluster::happen_to_job(LiveJob& job, const Future& future) {
-  prefetch(job.workers.data());
-  prefetch(job.job.spec.get());
   switch (future.kind) {
     case FutureKind::Complete:
       if (future.stamp != job.stamp) return;

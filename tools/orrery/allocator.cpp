@@ -12,11 +12,10 @@
 extern "C" {
 
 /// Read by jemalloc when the program begins. A simulation has one thread, so one arena does; what
-/// is free is given back to the system after a hundredth of a second, which holds the peak down
-/// (docs/performance.md). All of it lies in huge pages where the system has them on advice: what a
-/// job has is in a dozen places, each of which is read in no order.
+/// is free is given back to the system after a fiftieth of a second, which holds the peak down
+/// (docs/performance.md).
 extern const char* malloc_conf;
-const char* malloc_conf = "narenas:1,dirty_decay_ms:10,muzzy_decay_ms:0,thp:always";
+const char* malloc_conf = "narenas:1,dirty_decay_ms:20,muzzy_decay_ms:0";
 }
 
 /// Replaces the library's. What is aligned to a huge page is put into huge pages, as far as the
