@@ -187,7 +187,7 @@ void Gavel::fill_in(const ClusterView& view, JobId id, RoundJob& out) {
 // --- shares ---
 
 Shares Gavel::max_min(const Sharing& sharing) const {
-  return options_.water_filling ? water_filled_shares(sharing) : max_min_shares(sharing);
+  return options_.water_filling ? water_filled_shares(sharing) : max_min_shares(sharing, spare());
 }
 
 Shares Gavel::compute_shares(const ClusterView& view) {
@@ -226,11 +226,11 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     case SharingRule::Gandiva:
       return paired_shares(sharing);
     case SharingRule::MaxSum:
-      return max_sum_shares(sharing);
+      return max_sum_shares(sharing, spare());
     case SharingRule::Makespan:
-      return makespan_shares(sharing, options_.centred ? SpareShares::Centred : SpareShares::Least);
+      return makespan_shares(sharing, spare());
     case SharingRule::FinishTimeFair:
-      return finish_time_fair_shares(sharing);
+      return finish_time_fair_shares(sharing, spare());
     case SharingRule::Isolated:
       return isolated;
     case SharingRule::AlloX: {

@@ -62,7 +62,7 @@ class Gavel : public Policy {
     std::shared_ptr<const EpochProfiles> epochs;  ///< Null: there are none.
     AlloXSettings allox;
     bool water_filling = false;  ///< Max-min: also what is left beyond the least.
-    bool centred = false;        ///< Makespan: shares in the middle of those that hold it.
+    bool centred = false;        ///< Of several optima the middle (`SpareShares::Centred`).
     std::uint64_t seed = 0;      ///< Of the order of types under rules that do not tell them apart.
     double beside = 0;  ///< What each of two jobs on the same devices keeps of its speed where the
                         ///< table does not know the two; 0: they are in no pair.
@@ -172,6 +172,9 @@ class Gavel : public Policy {
   double lease_s(const ClusterView& view, const RoundChoice& choice);
   Shares compute_shares(const ClusterView& view);
   Shares max_min(const Sharing& sharing) const;
+
+  SpareShares spare() const { return options_.centred ? SpareShares::Centred : SpareShares::Least; }
+
   std::vector<std::size_t> type_order();
   std::size_t place_of(JobId id) const;
   const Pair* pair_of(const RoundKey& key) const;
