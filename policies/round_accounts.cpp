@@ -26,7 +26,9 @@ void RoundAccounts::add_time(RoundKey key, std::size_t type, double seconds) {
   if (type >= time_s_.size()) return;
   time_s_[type] += seconds;
   const auto found = accounts_.find(key);
-  if (found != accounts_.end()) found->second.time_s[type] += seconds;
+  if (found == accounts_.end()) return;
+  found->second.time_s[type] += seconds;
+  found->second.is_untouched = false;
 }
 
 bool RoundAccounts::update(Instant now,
@@ -55,6 +57,7 @@ bool RoundAccounts::update(Instant now,
       account = accounts_.emplace_hint(account, key, Account{});
       account->second.time_s.assign(types, half_round_s());
       account->second.deficit_s.assign(types, 0);
+      account->second.is_untouched = true;
       changed_ = true;
     }
     ++account;
@@ -87,7 +90,14 @@ void RoundAccounts::set_shares(Instant now,
                                const std::vector<std::vector<double>>& shares) {
   unsettled_ = true;
   if (!settings_.at_once || reset_is_due(now)) begin_accounts(now);
-  for (std::size_t i = 0; i < jobs.size(); ++i) accounts_.at(jobs[i].key()).shares = shares[i];
+  auto account = accounts_.begin();  // Of these jobs, in their order.
+  for (std::size_t i = 0; i < jobs.size(); ++i, ++account) {
+    invariant(account != accounts_.end() && account->first == jobs[i].key(),
+              "shares are of the jobs that accounts were told of");
+    account->second.shares = shares[i];
+  }
+  // Accounts that began anew may be untouched now.
+  for (auto& [key, each] : accounts_) see_if_untouched(each);
   changed_ = false;
 }
 
@@ -122,6 +132,7 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   accounts.reserve(jobs.size());
   auto its = accounts_.begin();  // Of these jobs, in their order.
   for (const RoundJob& job : jobs) {
+    if (its == accounts_.end() || !(its->first == job.key())) its = accounts_.find(job.key());
     invariant(its != accounts_.end() && its->first == job.key(),
               "a round is of the jobs that its accounts were told of");
     accounts.push_back(job.may_run ? &its->second : nullptr);
@@ -179,16 +190,39 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   return chosen;
 }
 
+std::vector<JobId> RoundAccounts::sharers() const {
+  std::vector<JobId> out;
+  for (const auto& [key, account] : accounts_) {
+    const bool has = std::any_of(
+        account.shares.begin(), account.shares.end(), [](double share) { return share > 0; });
+    if (has && !key.is_pair()) out.push_back(key.job);
+  }
+  return out;
+}
+
+void RoundAccounts::see_if_untouched(Account& account) const {
+  const auto is_half = [&](double seconds) { return seconds == half_round_s(); };
+  const auto is_zero = [](double value) { return value == 0; };
+  account.is_untouched = std::all_of(account.time_s.begin(), account.time_s.end(), is_half) &&
+                         std::all_of(account.deficit_s.begin(), account.deficit_s.end(), is_zero) &&
+                         std::all_of(account.shares.begin(), account.shares.end(), is_zero);
+}
+
 void RoundAccounts::save(ByteWriter& out) const {
+  save_list(out, time_s_);
   out.varint(accounts_.size());
   for (const auto& [key, account] : accounts_) {
     out.u32(key.job.value);
     out.u32(key.other.value);
+    out.boolean(account.is_untouched);
+    if (account.is_untouched) {
+      out.boolean(!account.shares.empty());
+      continue;
+    }
     save_list(out, account.time_s);
     save_list(out, account.deficit_s);
     save_list(out, account.shares);
   }
-  save_list(out, time_s_);
   save_list(out, devices_);
   out.i64(last_reset_.ns);
   out.boolean(changed_);
@@ -197,14 +231,21 @@ void RoundAccounts::save(ByteWriter& out) const {
 
 void RoundAccounts::load(ByteReader& in) {
   accounts_.clear();
+  time_s_ = load_list(in);
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
     const JobId job{in.u32()};
     Account& account = accounts_[{job, JobId{in.u32()}}];
+    account.is_untouched = in.boolean();
+    if (account.is_untouched) {
+      account.time_s.assign(time_s_.size(), half_round_s());
+      account.deficit_s.assign(time_s_.size(), 0);
+      if (in.boolean()) account.shares.assign(time_s_.size(), 0);
+      continue;
+    }
     account.time_s = load_list(in);
     account.deficit_s = load_list(in);
     account.shares = load_list(in);
   }
-  time_s_ = load_list(in);
   devices_ = load_list(in);
   last_reset_.ns = in.i64();
   changed_ = in.boolean();
