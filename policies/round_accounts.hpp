@@ -4,8 +4,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.hpp"
@@ -135,6 +135,11 @@ class RoundAccounts {
     bool is_untouched = false;
   };
 
+  using Accounts = std::vector<std::pair<RoundKey, Account>>;  ///< Ascending by key.
+
+  Accounts::const_iterator find(RoundKey key) const;  ///< The end where there is none.
+  const Account& at(RoundKey key) const;
+  void follow(std::span<const RoundJob> jobs, std::size_t types);
   double priority(const RoundJob& job, const Account& account, std::size_t type) const;
   void begin_accounts(Instant now);
 
@@ -143,7 +148,7 @@ class RoundAccounts {
   double half_round_s() const { return settings_.round.in_seconds() / 2; }
 
   Settings settings_;
-  std::map<RoundKey, Account> accounts_;
+  Accounts accounts_;
   std::vector<double> time_s_;   ///< Of all jobs, by type.
   std::vector<double> devices_;  ///< That were last there, by type.
   Instant last_reset_;
