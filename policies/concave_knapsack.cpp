@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/base/invariant.hpp"
 
@@ -26,10 +27,23 @@ class Fractional {
     std::int64_t size = 1;
   };
 
-  explicit Fractional(std::vector<Unit> units) : units_(std::move(units)) {
-    std::stable_sort(units_.begin(), units_.end(), [](const Unit& a, const Unit& b) {
-      return a.gain * static_cast<double>(b.size) > b.gain * static_cast<double>(a.size);
-    });
+  Fractional() = default;
+
+  /// Over the sizes of `others` and one more.
+  Fractional(const Fractional& others, const KnapsackSize& more) {
+    std::vector<Unit> units;
+    for (const double gain : more.gains) units.push_back({gain, more.size});
+    units_.reserve(others.units_.size() + units.size());
+    std::merge(others.units_.begin(),
+               others.units_.end(),
+               units.begin(),
+               units.end(),
+               std::back_inserter(units_),
+               [](const Unit& a, const Unit& b) {
+                 return a.gain * static_cast<double>(b.size) > b.gain * static_cast<double>(a.size);
+               });
+    values_.reserve(units_.size() + 1);
+    sizes_.reserve(units_.size() + 1);
     for (const Unit& unit : units_) {
       values_.push_back(values_.back() + unit.gain);
       sizes_.push_back(sizes_.back() + unit.size);
@@ -55,13 +69,9 @@ class Search {
   Search(const Knapsack& knapsack, double beat, std::int64_t& steps)
       : knapsack_(knapsack), steps_(steps), counts_(knapsack.sizes.size(), 0), best_(beat) {
     for (const KnapsackSize& units : knapsack.sizes) sums_.push_back(sums_of(units));
-    std::vector<Fractional::Unit> units;
-    for (std::size_t at = knapsack.sizes.size(); at-- > 0;) {
-      for (const double gain : knapsack.sizes[at].gains)
-        units.push_back({gain, knapsack.sizes[at].size});
-      rest_.insert(rest_.begin(), Fractional(units));
-    }
-    rest_.emplace_back(std::vector<Fractional::Unit>{});
+    rest_.resize(knapsack.sizes.size() + 1);
+    for (std::size_t at = knapsack.sizes.size(); at-- > 1;)
+      rest_[at] = Fractional(rest_[at + 1], knapsack.sizes[at]);
   }
 
   std::optional<KnapsackAnswer> run() {
@@ -144,7 +154,7 @@ class Search {
   const Knapsack& knapsack_;
   std::int64_t& steps_;
   std::vector<std::vector<double>> sums_;
-  std::vector<Fractional> rest_;  ///< Entry i over the sizes from i on.
+  std::vector<Fractional> rest_;  ///< Entry i, 1 or more, over the sizes from i on.
   std::vector<std::int64_t> counts_;
   double best_;
   std::optional<KnapsackAnswer> answer_;

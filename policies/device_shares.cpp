@@ -177,15 +177,21 @@ Shares fifo_shares(const Sharing& sharing) {
   return out;
 }
 
-/// The least k speed(x) / (w C) of all jobs is greatest.
-static Shares max_min(const Sharing& sharing, std::span<const SharingPair> pairs) {
-  ShareProgram shares(sharing, Sense::Maximise, pairs);
-  const std::int32_t least = shares.program().add_column({.lower = -kInfinity, .objective = 1});
+/// k / (w C) of each job; 0 where it runs nowhere.
+static std::vector<double> worth_of_speeds(const Sharing& sharing) {
   std::vector<double> worth;
   for (const SharingJob& job : sharing.jobs) {
     const double mean = mean_speed(job, sharing.devices);
     worth.push_back(mean > 0 ? job.devices / (job.weight * mean) : 0);
   }
+  return worth;
+}
+
+/// The least k speed(x) / (w C) of all jobs is greatest.
+static Shares max_min(const Sharing& sharing, std::span<const SharingPair> pairs) {
+  ShareProgram shares(sharing, Sense::Maximise, pairs);
+  const std::int32_t least = shares.program().add_column({.lower = -kInfinity, .objective = 1});
+  const std::vector<double> worth = worth_of_speeds(sharing);
   std::vector<std::vector<Entry>> speeds = shares.speeds_of_all(worth);
   for (std::size_t i = 0; i < speeds.size(); ++i) {
     if (worth[i] <= 0) continue;  // It runs nowhere.
@@ -203,7 +209,20 @@ Sharing without_types(Sharing sharing) {
   return sharing;
 }
 
-Shares max_min_shares(const Sharing& sharing) { return max_min(sharing, {}); }
+Shares max_min_shares(const Sharing& sharing, SpareShares spare) {
+  Shares best = max_min(sharing, {});
+  if (spare == SpareShares::Least) return best;
+  const std::vector<double> worth = worth_of_speeds(sharing);
+  double least = kInfinity;
+  for (std::size_t i = 0; i < worth.size(); ++i)
+    if (worth[i] > 0) least = std::min(least, worth[i] * sharing.jobs[i].speed_under(best[i]));
+  return centre_near(sharing, best, half_isolated(sharing), [&](double gap) {
+    CentreBounds bounds;
+    for (const double each : worth)
+      bounds.needed.push_back(each > 0 ? least * (1 - gap) / each : -kInfinity);
+    return bounds;
+  });
+}
 
 Shares packed_shares(const Sharing& sharing) { return max_min(sharing, sharing.pairs); }
 
@@ -222,14 +241,22 @@ Shares paired_shares(const Sharing& sharing) {
   return out;
 }
 
-Shares max_sum_shares(const Sharing& sharing) {
+Shares max_sum_shares(const Sharing& sharing, SpareShares spare) {
   ShareProgram shares(sharing, Sense::Maximise);
   for (std::size_t i = 0; i < sharing.jobs.size(); ++i)
     for (std::size_t j = 0; j < sharing.devices.size(); ++j)
       shares.program().set_column(shares.share(i, j),
                                   {.upper = 1, .objective = sharing.jobs[i].speed[j]});
   const auto found = shares.solve();
-  return found ? shares.shares_in(*found) : isolated_shares(sharing);
+  if (!found) return isolated_shares(sharing);
+  Shares best = shares.shares_in(*found);
+  if (spare == SpareShares::Least) return best;
+  double all = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) all += sharing.jobs[i].speed_under(best[i]);
+  return centre_near(sharing, best, half_isolated(sharing), [&](double gap) {
+    return CentreBounds{.needed = std::vector<double>(best.size(), -kInfinity),
+                        .all = all * (1 - gap)};
+  });
 }
 
 MakespanSearch search_makespan(const Sharing& sharing) { return bisect_makespan(sharing).first; }
@@ -240,31 +267,35 @@ Shares makespan_shares(const Sharing& sharing, SpareShares spare) {
   if (spare == SpareShares::Centred) {
     const std::vector<double> needed = speeds_within(sharing, search.makespan_s);
     if (auto inside = shares_inside(sharing, needed))
-      return centre_of(sharing, needed, std::move(*inside));
+      return centre_of(sharing, {.needed = needed}, std::move(*inside));
   }
   return shares_within(sharing, search.makespan_s, Rest::ToNobody).value_or(*some);
 }
 
-Shares finish_time_fair_shares(const Sharing& sharing) {
+Shares finish_time_fair_shares(const Sharing& sharing, SpareShares spare) {
   std::vector<double> alone_s;  // Of each job, in its isolated share from its submission on.
   for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
     const SharingJob& job = sharing.jobs[i];
     const double speed = job.speed_under(isolated_row(sharing, i));
     alone_s.push_back(speed > 0 ? job.isolated_s + job.left / speed : kInfinity);
   }
-  const auto shares_at = [&](double ratio, Rest rest) -> std::optional<Shares> {
+  const auto has_ratio = [&](std::size_t i) {
+    return alone_s[i] != kInfinity && sharing.jobs[i].left > 0;
+  };
+  // What each job needs for the ratio; nothing where one cannot have it any more.
+  const auto needed_at = [&](double ratio, double of_others) -> std::optional<std::vector<double>> {
     std::vector<double> needed;
     for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
       const SharingJob& job = sharing.jobs[i];
-      if (alone_s[i] == kInfinity || job.left <= 0) {
-        needed.push_back(0);
-        continue;
-      }
-      const double time_s = ratio * alone_s[i] - job.age_s;
+      const double time_s = has_ratio(i) ? ratio * alone_s[i] - job.age_s : kInfinity;
       if (time_s <= 0) return std::nullopt;
-      needed.push_back(job.left / time_s);
+      needed.push_back(has_ratio(i) ? job.left / time_s : of_others);
     }
-    return shares_for(sharing, needed, rest);
+    return needed;
+  };
+  const auto shares_at = [&](double ratio, Rest rest) -> std::optional<Shares> {
+    const auto needed = needed_at(ratio, 0);
+    return needed ? shares_for(sharing, *needed, rest) : std::nullopt;
   };
   double high = 1;
   std::optional<Shares> best = shares_at(high, Rest::Anywhere);
@@ -282,7 +313,18 @@ Shares finish_time_fair_shares(const Sharing& sharing) {
       low = middle;
     }
   }
-  return shares_at(high, Rest::ToSpeed).value_or(*best);
+  if (spare == SpareShares::Least) return shares_at(high, Rest::ToSpeed).value_or(*best);
+  Shares start = half_isolated(sharing);
+  double first = high;  // A ratio that these have, and more.
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const SharingJob& job = sharing.jobs[i];
+    if (has_ratio(i))
+      first = std::max(first, 2 * (job.age_s + job.left / job.speed_under(start[i])) / alone_s[i]);
+  }
+  return centre_near(sharing, *best, std::move(start), [&](double gap) {
+    return CentreBounds{.needed = *needed_at(high + gap * (first - high), -kInfinity),
+                        .of_times = true};
+  });
 }
 
 }  // namespace orrery::policies

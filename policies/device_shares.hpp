@@ -44,6 +44,13 @@ struct Sharing {
 /// Cluster Scheduling Policies for Deep Learning Workloads*, OSDI 2020, section 3).
 using Shares = std::vector<std::vector<double>>;
 
+/// Which of several optima. A linear program may have many, and what a solver answers depends on
+/// its method.
+enum class SpareShares : std::uint8_t {
+  Least,    ///< As the simplex method ends, at a vertex; each rule says what it adds.
+  Centred,  ///< In the middle (`centre_near`), as an interior-point method ends.
+};
+
 /// The same part of every type for each: x_ij = N_j / (m k_i) among m jobs, scaled down where that
 /// is more than all its time.
 Shares isolated_shares(const Sharing& sharing);
@@ -58,7 +65,7 @@ Sharing without_types(Sharing sharing);
 
 /// Max-min fairness (LAS): the least k_i speed_i(x) / (w_i C_i) is greatest, where C_i is the
 /// job's mean speed over all devices.
-Shares max_min_shares(const Sharing& sharing);
+Shares max_min_shares(const Sharing& sharing, SpareShares spare = SpareShares::Least);
 
 /// The same with pairs of jobs on the same devices (the paper's space sharing): rows of the pairs
 /// follow those of the jobs, a job's speed is the sum over its rows, and so is its time:
@@ -71,16 +78,11 @@ Shares packed_shares(const Sharing& sharing);
 Shares paired_shares(const Sharing& sharing);
 
 /// The sum of all speeds is greatest.
-Shares max_sum_shares(const Sharing& sharing);
+Shares max_sum_shares(const Sharing& sharing, SpareShares spare = SpareShares::Least);
 
-/// Which of all shares that hold the makespan: the artifact's program has no objective, so that its
-/// answer is any, and depends on its solver.
-enum class SpareShares : std::uint8_t {
-  Least,    ///< Those of the least sum, near a vertex as the simplex method finds one.
-  Centred,  ///< Those in the middle (`centre_of`), where an interior-point method ends.
-};
-
-/// All jobs end by the same, earliest time, found by bisection to 5 %.
+/// All jobs end by the same, earliest time, found by bisection to 5 %. The artifact's program has
+/// no objective beside, so that its answer is any: `Least` takes the least sum of all shares,
+/// `Centred` the centre of those that hold the makespan (`centre_of`).
 Shares makespan_shares(const Sharing& sharing, SpareShares spare = SpareShares::Least);
 
 /// The number of times that `makespan_shares` asks whether a makespan can be held, and the last one
@@ -93,8 +95,8 @@ struct MakespanSearch {
 MakespanSearch search_makespan(const Sharing& sharing);
 
 /// The greatest finish-time ratio is least: (age + left / speed(x)) / (isolated_s + left / isolated
-/// speed), Themis' measure of fairness as Gavel computes it. Of all shares that hold it, those of
-/// the greatest sum of speeds k_i speed_i(x) / C_i.
-Shares finish_time_fair_shares(const Sharing& sharing);
+/// speed), Themis' measure of fairness as Gavel computes it. Of all shares that hold it, `Least`
+/// takes those of the greatest sum of speeds k_i speed_i(x) / C_i.
+Shares finish_time_fair_shares(const Sharing& sharing, SpareShares spare = SpareShares::Least);
 
 }  // namespace orrery::policies

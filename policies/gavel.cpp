@@ -37,7 +37,8 @@ bool puts_together(SharingRule rule) {
 Gavel::Gavel(Options options)
     : options_(std::move(options)),
       accounts_(options_.rounds),
-      random_(Random::stream(options_.seed, "gavel")) {
+      random_(Random::stream(options_.seed, "gavel")),
+      known_at_(known_.end()) {
   if (options_.speeds == nullptr) return;
   for (const auto& [name, entries] : options_.speeds->sizes()) table_models_.push_back(name);
 }
@@ -163,14 +164,30 @@ void Gavel::find_jobs(const ClusterView& view) {
     return true;
   });
   std::sort(ids_.begin(), ids_.end());
-  std::erase_if(ids_, [&](JobId id) { return !takes_part(view, view.job(id)); });
-  jobs_.resize(ids_.size());
-  for (std::size_t i = 0; i < ids_.size(); ++i) fill_in(view, ids_[i], jobs_[i]);
+  outside_.clear();
+  fill_in_all(view);
   if (puts_together(options_.rule)) find_pairs(view);
 }
 
-void Gavel::fill_in(const ClusterView& view, JobId id, RoundJob& out) {
-  const JobView job = view.job(id);
+/// `jobs_` of those of `ids_` that take part; the others go, and where they wait are `outside_`.
+void Gavel::fill_in_all(const ClusterView& view) {
+  jobs_.resize(ids_.size());
+  std::size_t count = 0;
+  for (const JobId id : ids_) {
+    const JobView job = view.job(id);
+    if (takes_part(view, job)) {
+      fill_in(view, job, jobs_[count]);
+      ids_[count++] = id;
+    } else if (waits(job.row)) {
+      outside_.push_back(id);
+    }
+  }
+  ids_.resize(count);
+  jobs_.resize(count);
+}
+
+void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) {
+  const JobId id = job.row.id;
   out.id = id;
   out.other = JobId::none();
   out.devices = static_cast<double>(thousandths_of(job)) / 1000;
@@ -187,33 +204,44 @@ void Gavel::fill_in(const ClusterView& view, JobId id, RoundJob& out) {
 // --- shares ---
 
 Shares Gavel::max_min(const Sharing& sharing) const {
-  return options_.water_filling ? water_filled_shares(sharing) : max_min_shares(sharing);
+  return options_.water_filling ? water_filled_shares(sharing) : max_min_shares(sharing, spare());
+}
+
+/// What a job's finished part would have taken in its isolated share; its speed there is told when
+/// shares are computed.
+double Gavel::isolated_s(const JobView& job, double left) {
+  Isolated& alone = isolated_[job.row.id];
+  left /= known(job).steps_of_epoch;
+  if (alone.speed > 0) alone.seconds += std::max(alone.left - left, 0.0) / alone.speed;
+  alone.left = left;
+  return alone.seconds;
 }
 
 Shares Gavel::compute_shares(const ClusterView& view) {
+  const bool wants_times = options_.rule != SharingRule::Fifo;
+  const bool wants_ratios = options_.rule == SharingRule::FinishTimeFair;
   Sharing sharing;
   sharing.devices = devices_;
+  sharing.jobs.reserve(ids_.size());
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     const RoundJob& each = jobs_[i];
-    const JobView job = view.job(each.id);
-    SharingJob shared;
+    SharingJob& shared = sharing.jobs.emplace_back();
     shared.devices = each.devices;
     shared.speed = each.speed;
+    if (!wants_times) continue;
+    const JobView job = view.job(each.id);
     shared.left = steps_left(job, view.now());
     shared.age_s = (view.now() - job.row.submitted).in_seconds();
-    Isolated& alone = isolated_[each.id];
-    const double left = shared.left / known(job).steps_of_epoch;
-    if (alone.speed > 0) alone.seconds += std::max(alone.left - left, 0.0) / alone.speed;
-    alone.left = left;
-    shared.isolated_s = alone.seconds;
-    sharing.jobs.push_back(std::move(shared));
+    if (wants_ratios) shared.isolated_s = isolated_s(job, shared.left);
   }
   for (const Pair& pair : pairs_)
     sharing.pairs.push_back({pair.first, pair.second, pair.speeds.first, pair.speeds.second});
-  const Shares isolated = isolated_shares(sharing);
-  for (std::size_t i = 0; i < ids_.size(); ++i)
-    isolated_[jobs_[i].id].speed =
-        sharing.jobs[i].speed_under(isolated[i]) / known(view.job(jobs_[i].id)).steps_of_epoch;
+  if (wants_ratios) {
+    const Shares isolated = isolated_shares(sharing);
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      isolated_[jobs_[i].id].speed =
+          sharing.jobs[i].speed_under(isolated[i]) / known(view.job(jobs_[i].id)).steps_of_epoch;
+  }
   switch (options_.rule) {
     case SharingRule::Fifo:
       return fifo_shares(sharing);
@@ -226,20 +254,20 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     case SharingRule::Gandiva:
       return paired_shares(sharing);
     case SharingRule::MaxSum:
-      return max_sum_shares(sharing);
+      return max_sum_shares(sharing, spare());
     case SharingRule::Makespan:
-      return makespan_shares(sharing, options_.centred ? SpareShares::Centred : SpareShares::Least);
+      return makespan_shares(sharing, spare());
     case SharingRule::FinishTimeFair:
-      return finish_time_fair_shares(sharing);
+      return finish_time_fair_shares(sharing, spare());
     case SharingRule::Isolated:
-      return isolated;
+      return isolated_shares(sharing);
     case SharingRule::AlloX: {
       Shares before;
       for (const JobId id : ids_) before.push_back(accounts_.shares(id));
       return allox_shares(sharing, before, options_.allox);
     }
   }
-  return isolated;
+  return isolated_shares(sharing);
 }
 
 std::vector<std::size_t> Gavel::type_order() {
@@ -424,21 +452,54 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
 
 /// What needs no device waits for no round, and what no type holds has none to wait for.
 void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
-  std::vector<NodeCount> nodes;
-  view.waiting().for_each([&](const WaitEntry& entry) {
-    const JobView job = view.job(entry.job);
-    if (!waits(job.row) || (has_devices(job.row) && !stands_outside(view, job))) return true;
-    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
-    if (!view.quota_allows(entry.job, devices)) return true;
-    nodes.clear();
-    if (try_start(view, job, size_of(job), trial_, &nodes))
-      grant_on(entry.job, size_of(job), nodes, plan);
-    return true;
+  std::sort(outside_.begin(), outside_.end(), [&](JobId a, JobId b) {
+    return comes_before(view.row(a), view.row(b));
   });
+  std::vector<NodeCount> nodes;
+  for (const JobId id : outside_) {
+    const JobView job = view.job(id);
+    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+    if (!view.quota_allows(id, devices)) continue;
+    nodes.clear();
+    if (try_start(view, job, size_of(job), trial_, &nodes)) grant_on(id, size_of(job), nodes, plan);
+  }
+}
+
+void Gavel::find_sharers() {
+  touched_.clear();
+  sharers_ = accounts_.sharers();
+  only_sharers_ = true;
+}
+
+/// Takes note of who may differ from the last view.
+void Gavel::follow(const ClusterView& view) {
+  only_sharers_ = only_sharers_ && view.touched_complete();
+  if (!only_sharers_) return;
+  touched_.insert(touched_.end(), view.touched().begin(), view.touched().end());
+}
+
+/// Under FIFO a job without a share runs in no round, and shares stay until `reset`: a round then
+/// is of those with a share alone, who are few where the queue is long.
+Plan Gavel::repeat_round(const ClusterView& view) {
+  Plan plan;
+  const auto is_gone = [&](JobId id) { return !view.is_live(id); };
+  std::erase_if(sharers_, is_gone);
+  ids_ = std::exchange(outside_, {});
+  ids_.insert(ids_.end(), touched_.begin(), touched_.end());
+  touched_.clear();
+  std::erase_if(ids_, [&](JobId id) { return is_gone(id) || takes_part(view, view.job(id)); });
+  ids_.insert(ids_.end(), sharers_.begin(), sharers_.end());
+  std::sort(ids_.begin(), ids_.end());
+  ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+  fill_in_all(view);
+  place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
+  start_outside_rounds(view, plan);
+  return plan;
 }
 
 Plan Gavel::optimize(const ClusterView& view) {
   Plan plan;
+  follow(view);
   if (!round_is_over(view)) return plan;
   const bool idle = is_idle(view);
   close_round(view);
@@ -446,9 +507,13 @@ Plan Gavel::optimize(const ClusterView& view) {
   empty_kinds_.begin(view);
   find_kept(view);
   find_types(view);
+  if (only_sharers_ && !idle && !accounts_.reset_is_due(view.now()) &&
+      accounts_.devices() == devices_)
+    return repeat_round(view);
   find_jobs(view);
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
   std::erase_if(known_, [&](const auto& each) { return !view.is_live(each.first); });
+  known_at_ = known_.end();
   std::erase_if(known_pairs_, [&](const auto& each) {
     return !view.is_live(each.first.first) || !view.is_live(each.first.second);
   });
@@ -463,6 +528,7 @@ Plan Gavel::optimize(const ClusterView& view) {
   }
   place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
   start_outside_rounds(view, plan);
+  if (options_.rule == SharingRule::Fifo) find_sharers();
   return plan;
 }
 
@@ -495,6 +561,7 @@ void Gavel::save(ByteWriter& out) const {
 }
 
 void Gavel::load(ByteReader& in) {
+  only_sharers_ = false;
   accounts_.load(in);
   Random::State words{};
   for (std::uint64_t& word : words) word = in.u64();

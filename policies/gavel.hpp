@@ -62,7 +62,7 @@ class Gavel : public Policy {
     std::shared_ptr<const EpochProfiles> epochs;  ///< Null: there are none.
     AlloXSettings allox;
     bool water_filling = false;  ///< Max-min: also what is left beyond the least.
-    bool centred = false;        ///< Makespan: shares in the middle of those that hold it.
+    bool centred = false;        ///< Of several optima the middle (`SpareShares::Centred`).
     std::uint64_t seed = 0;      ///< Of the order of types under rules that do not tell them apart.
     double beside = 0;  ///< What each of two jobs on the same devices keeps of its speed where the
                         ///< table does not know the two; 0: they are in no pair.
@@ -159,7 +159,8 @@ class Gavel : public Policy {
   bool counts_devices(const ClusterView& view, const JobView& job) const;
   bool takes_part(const ClusterView& view, const JobView& job);
   bool stands_outside(const ClusterView& view, const JobView& job);
-  void fill_in(const ClusterView& view, JobId id, RoundJob& out);
+  void fill_in_all(const ClusterView& view);
+  void fill_in(const ClusterView& view, const JobView& job, RoundJob& out);
   const KnownSpeeds& known(const JobView& job);
   void forget_speeds();
   void look_up(KnownSpeeds& out) const;
@@ -170,8 +171,12 @@ class Gavel : public Policy {
   double steps_left(const JobView& job, Instant now);
   double lease_s(const JobView& job, double speed, Instant now);
   double lease_s(const ClusterView& view, const RoundChoice& choice);
+  double isolated_s(const JobView& job, double left);
   Shares compute_shares(const ClusterView& view);
   Shares max_min(const Sharing& sharing) const;
+
+  SpareShares spare() const { return options_.centred ? SpareShares::Centred : SpareShares::Least; }
+
   std::vector<std::size_t> type_order();
   std::size_t place_of(JobId id) const;
   const Pair* pair_of(const RoundKey& key) const;
@@ -186,6 +191,9 @@ class Gavel : public Policy {
   bool place_somewhere(const ClusterView& view, RoundChoice& choice, Plan& plan);
   bool place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan);
   void start_outside_rounds(const ClusterView& view, Plan& plan);
+  void follow(const ClusterView& view);
+  void find_sharers();
+  Plan repeat_round(const ClusterView& view);
 
   Options options_;
   RoundAccounts accounts_;
@@ -207,10 +215,16 @@ class Gavel : public Policy {
   std::vector<JobId> chosen_;   ///< Jobs that run in this round; ascending.
   // Of the jobs there are, while `types_` are the same.
   std::map<JobId, KnownSpeeds> known_;
+  std::map<JobId, KnownSpeeds>::iterator known_at_;  ///< After the one last asked for.
   std::map<std::pair<JobId, JobId>, PairSpeeds> known_pairs_;
   std::vector<std::string> table_models_;  ///< Those that the table has.
   CapacityTrial trial_;
   EmptyKinds empty_kinds_;
+  std::vector<JobId> outside_;  ///< Jobs that wait outside of rounds.
+  // Of FIFO: rounds until shares are computed anew are of these alone.
+  bool only_sharers_ = false;   ///< `sharers_` and `touched_` are known.
+  std::vector<JobId> sharers_;  ///< Jobs that have a share; ascending.
+  std::vector<JobId> touched_;  ///< Jobs that may have changed since the last round.
 };
 
 }  // namespace orrery::policies

@@ -4,6 +4,16 @@
 #include <utility>
 
 namespace orrery::policies {
+namespace {
+
+/// Whether the rule has the parameter `centred`.
+bool has_spare_shares(SharingRule rule) {
+  return rule == SharingRule::MaxMin || rule == SharingRule::MaxMinTypeBlind ||
+         rule == SharingRule::MaxSum || rule == SharingRule::Makespan ||
+         rule == SharingRule::FinishTimeFair;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
                                            SharingRule rule,
@@ -20,7 +30,7 @@ Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
                          .speeds = arguments.models.speeds,
                          .speeds_of = arguments.models.speeds_of,
                          .epochs = arguments.models.epochs,
-                         .centred = rule == SharingRule::Makespan && values.flag("centred"),
+                         .centred = has_spare_shares(rule) && values.flag("centred"),
                          .seed = arguments.seed};
   if (rule == SharingRule::MaxMin || rule == SharingRule::MaxMinTypeBlind)
     options.water_filling = values.flag("water_filling");

@@ -47,29 +47,29 @@ inline constexpr ParameterRow kAtOnce = {
     "",
     "whether shares follow in the next round after a change, and only accounts wait for reset"};
 
+inline constexpr ParameterRow kCentred = {
+    "centred",
+    ParameterType::Flag,
+    "",
+    "false",
+    "",
+    "",
+    "of several optima the one in the middle, as an interior-point method ends; false: a vertex"};
+
 inline constexpr ParameterRow kGavelFifoParameters[] = {kRoundLength, kShareReset};
 
 inline constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers, kAtOnce};
 
-inline constexpr ParameterRow kGavelMakespanParameters[] = {
-    kRoundLength,
-    kShareReset,
-    kNewcomers,
-    kAtOnce,
-    {"centred",
-     ParameterType::Flag,
-     "",
-     "false",
-     "",
-     "",
-     "of all shares that hold the makespan those in the middle; false: those of the least sum"},
-};
+/// Of rules whose programs may have several optima.
+inline constexpr ParameterRow kGavelCentredParameters[] = {
+    kRoundLength, kShareReset, kNewcomers, kAtOnce, kCentred};
 
 inline constexpr ParameterRow kGavelLasParameters[] = {
     kRoundLength,
     kShareReset,
     kNewcomers,
     kAtOnce,
+    kCentred,
     {"type_aware",
      ParameterType::Flag,
      "",

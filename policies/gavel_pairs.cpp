@@ -141,6 +141,7 @@ void Gavel::find_pairs(const ClusterView& view) {
 
 void Gavel::forget_speeds() {
   known_.clear();
+  known_at_ = known_.end();
   known_pairs_.clear();
 }
 

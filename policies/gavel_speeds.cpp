@@ -1,6 +1,7 @@
 // How fast jobs are on each type, and how long they take.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "core/models/batch_adaptation.hpp"
 #include "core/models/speed_estimates.hpp"
@@ -13,8 +14,11 @@ namespace orrery::policies {
 const Gavel::KnownSpeeds& Gavel::known(const JobView& job) {
   const Demand& demand = job.row.demand;
   const std::int32_t devices = size_of(job) * demand.devices;
-  const auto [entry, is_new] = known_.try_emplace(job.row.id);
-  KnownSpeeds& speeds = entry->second;
+  // Rounds ask for one job after the other.
+  bool is_new = false;
+  if (known_at_ == known_.end() || known_at_->first != job.row.id)
+    std::tie(known_at_, is_new) = known_.try_emplace(job.row.id);
+  KnownSpeeds& speeds = known_at_++->second;
   if (!is_new && speeds.devices != devices)
     std::erase_if(known_pairs_, [&](const auto& each) {
       return each.first.first == job.row.id || each.first.second == job.row.id;

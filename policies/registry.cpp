@@ -472,14 +472,14 @@ constexpr PolicyRow kRows[] = {
      true},
     {"gavel_sum",
      "rounds of leases; the sum of all speeds is greatest",
-     kGavelParameters,
+     kGavelCentredParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return make_gavel("gavel_sum/1", SharingRule::MaxSum, values, arguments);
      },
      true},
     {"gavel_makespan",
      "rounds of leases; the last job ends as early as possible",
-     kGavelMakespanParameters,
+     kGavelCentredParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return make_gavel("gavel_makespan/1", SharingRule::Makespan, values, arguments);
      },
@@ -504,7 +504,7 @@ constexpr PolicyRow kRows[] = {
      }},
     {"themis",
      "rounds of leases; the worst ratio of a job's finish time to that in its own part is least",
-     kGavelParameters,
+     kGavelCentredParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return make_gavel("themis/1", SharingRule::FinishTimeFair, values, arguments);
      },

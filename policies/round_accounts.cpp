@@ -22,11 +22,53 @@ std::vector<double> load_list(ByteReader& in) {
 
 }  // namespace
 
+RoundAccounts::Accounts::const_iterator RoundAccounts::find(RoundKey key) const {
+  const auto found = std::lower_bound(
+      accounts_.begin(), accounts_.end(), key, [](const auto& account, RoundKey wanted) {
+        return account.first < wanted;
+      });
+  return found != accounts_.end() && found->first == key ? found : accounts_.end();
+}
+
+const RoundAccounts::Account& RoundAccounts::at(RoundKey key) const {
+  const auto found = find(key);
+  invariant(found != accounts_.end(), "there are accounts of who is asked for");
+  return found->second;
+}
+
 void RoundAccounts::add_time(RoundKey key, std::size_t type, double seconds) {
   if (type >= time_s_.size()) return;
   time_s_[type] += seconds;
-  const auto found = accounts_.find(key);
-  if (found != accounts_.end()) found->second.time_s[type] += seconds;
+  const auto found = find(key);
+  if (found == accounts_.end()) return;
+  Account& account = accounts_[static_cast<std::size_t>(found - accounts_.begin())].second;
+  account.time_s[type] += seconds;
+  account.is_untouched = false;
+}
+
+/// Drops the accounts of who has gone and begins those of who has come.
+void RoundAccounts::follow(std::span<const RoundJob> jobs, std::size_t types) {
+  const auto is_of = [](const auto& account, const RoundJob& job) {
+    return account.first == job.key();
+  };
+  if (std::equal(accounts_.begin(), accounts_.end(), jobs.begin(), jobs.end(), is_of)) return;
+  changed_ = true;
+  Accounts next;
+  next.reserve(jobs.size());
+  auto account = accounts_.begin();  // Both ascend.
+  for (const RoundJob& job : jobs) {
+    const RoundKey key = job.key();
+    while (account != accounts_.end() && account->first < key) ++account;
+    if (account != accounts_.end() && account->first == key) {
+      next.push_back(std::move(*account++));
+      continue;
+    }
+    Account& begun = next.emplace_back(key, Account{}).second;
+    begun.time_s.assign(types, half_round_s());
+    begun.deficit_s.assign(types, 0);
+    begun.is_untouched = true;
+  }
+  accounts_ = std::move(next);
 }
 
 bool RoundAccounts::update(Instant now,
@@ -40,26 +82,7 @@ bool RoundAccounts::update(Instant now,
   }
   changed_ = changed_ || devices_ != devices;
   devices_ = devices;
-  // Both ascend.
-  auto account = accounts_.begin();
-  const auto drop_before = [&](const RoundKey* key) {
-    while (account != accounts_.end() && (key == nullptr || account->first < *key)) {
-      account = accounts_.erase(account);
-      changed_ = true;
-    }
-  };
-  for (const RoundJob& job : jobs) {
-    const RoundKey key = job.key();
-    drop_before(&key);
-    if (account == accounts_.end() || !(account->first == key)) {
-      account = accounts_.emplace_hint(account, key, Account{});
-      account->second.time_s.assign(types, half_round_s());
-      account->second.deficit_s.assign(types, 0);
-      changed_ = true;
-    }
-    ++account;
-  }
-  drop_before(nullptr);
+  follow(jobs, types);
   if (settings_.at_once && unsettled_ && !changed_ && reset_is_due(now)) begin_accounts(now);
   return changed_ && (settings_.at_once || reset_is_due(now));
 }
@@ -87,12 +110,19 @@ void RoundAccounts::set_shares(Instant now,
                                const std::vector<std::vector<double>>& shares) {
   unsettled_ = true;
   if (!settings_.at_once || reset_is_due(now)) begin_accounts(now);
-  for (std::size_t i = 0; i < jobs.size(); ++i) accounts_.at(jobs[i].key()).shares = shares[i];
+  auto account = accounts_.begin();  // Of these jobs, in their order.
+  for (std::size_t i = 0; i < jobs.size(); ++i, ++account) {
+    invariant(account != accounts_.end() && account->first == jobs[i].key(),
+              "shares are of the jobs that accounts were told of");
+    account->second.shares = shares[i];
+  }
+  // Accounts that began anew may be untouched now.
+  for (auto& [key, each] : accounts_) see_if_untouched(each);
   changed_ = false;
 }
 
 double RoundAccounts::priority(const RoundJob& job, std::size_t type) const {
-  return priority(job, accounts_.at(job.key()), type);
+  return priority(job, at(job.key()), type);
 }
 
 double RoundAccounts::priority(const RoundJob& job,
@@ -106,11 +136,11 @@ double RoundAccounts::priority(const RoundJob& job,
 }
 
 double RoundAccounts::deficit(JobId job, std::size_t type) const {
-  return accounts_.at({job, JobId::none()}).deficit_s[type];
+  return at({job, JobId::none()}).deficit_s[type];
 }
 
 const std::vector<double>& RoundAccounts::shares(JobId job) const {
-  return accounts_.at({job, JobId::none()}).shares;
+  return at({job, JobId::none()}).shares;
 }
 
 std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
@@ -122,6 +152,7 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   accounts.reserve(jobs.size());
   auto its = accounts_.begin();  // Of these jobs, in their order.
   for (const RoundJob& job : jobs) {
+    if (its == accounts_.end() || !(its->first == job.key())) its = find(job.key());
     invariant(its != accounts_.end() && its->first == job.key(),
               "a round is of the jobs that its accounts were told of");
     accounts.push_back(job.may_run ? &its->second : nullptr);
@@ -179,16 +210,39 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   return chosen;
 }
 
+std::vector<JobId> RoundAccounts::sharers() const {
+  std::vector<JobId> out;
+  for (const auto& [key, account] : accounts_) {
+    const bool has = std::any_of(
+        account.shares.begin(), account.shares.end(), [](double share) { return share > 0; });
+    if (has && !key.is_pair()) out.push_back(key.job);
+  }
+  return out;
+}
+
+void RoundAccounts::see_if_untouched(Account& account) const {
+  const auto is_half = [&](double seconds) { return seconds == half_round_s(); };
+  const auto is_zero = [](double value) { return value == 0; };
+  account.is_untouched = std::all_of(account.time_s.begin(), account.time_s.end(), is_half) &&
+                         std::all_of(account.deficit_s.begin(), account.deficit_s.end(), is_zero) &&
+                         std::all_of(account.shares.begin(), account.shares.end(), is_zero);
+}
+
 void RoundAccounts::save(ByteWriter& out) const {
+  save_list(out, time_s_);
   out.varint(accounts_.size());
   for (const auto& [key, account] : accounts_) {
     out.u32(key.job.value);
     out.u32(key.other.value);
+    out.boolean(account.is_untouched);
+    if (account.is_untouched) {
+      out.boolean(!account.shares.empty());
+      continue;
+    }
     save_list(out, account.time_s);
     save_list(out, account.deficit_s);
     save_list(out, account.shares);
   }
-  save_list(out, time_s_);
   save_list(out, devices_);
   out.i64(last_reset_.ns);
   out.boolean(changed_);
@@ -197,14 +251,22 @@ void RoundAccounts::save(ByteWriter& out) const {
 
 void RoundAccounts::load(ByteReader& in) {
   accounts_.clear();
+  time_s_ = load_list(in);
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
     const JobId job{in.u32()};
-    Account& account = accounts_[{job, JobId{in.u32()}}];
+    const RoundKey key{job, JobId{in.u32()}};
+    Account& account = accounts_.emplace_back(key, Account{}).second;
+    account.is_untouched = in.boolean();
+    if (account.is_untouched) {
+      account.time_s.assign(time_s_.size(), half_round_s());
+      account.deficit_s.assign(time_s_.size(), 0);
+      if (in.boolean()) account.shares.assign(time_s_.size(), 0);
+      continue;
+    }
     account.time_s = load_list(in);
     account.deficit_s = load_list(in);
     account.shares = load_list(in);
   }
-  time_s_ = load_list(in);
   devices_ = load_list(in);
   last_reset_.ns = in.i64();
   changed_ = in.boolean();

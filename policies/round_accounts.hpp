@@ -4,8 +4,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.hpp"
@@ -101,17 +101,26 @@ class RoundAccounts {
                   std::span<const RoundJob> jobs,
                   const std::vector<std::vector<double>>& shares);
 
-  /// Who runs in this round, of the same jobs, on so many devices of each type; `order` says which
-  /// type is first.
+  /// Who runs in this round, of the same jobs or some of them, on so many devices of each type;
+  /// `order` says which type is first.
   std::vector<RoundChoice> choose(std::span<const RoundJob> jobs,
                                   std::vector<double> devices,
                                   std::span<const std::size_t> order) const;
+
+  /// Whether shares may be computed anew by now.
+  bool reset_is_due(Instant now) const;
+
+  /// That `update` was last told of, by type.
+  const std::vector<double>& devices() const { return devices_; }
 
   double priority(const RoundJob& job, std::size_t type) const;
   double deficit(JobId job, std::size_t type) const;  ///< By itself.
 
   /// Of a job by itself, by type; empty: it came after shares were computed.
   const std::vector<double>& shares(JobId job) const;
+
+  /// Jobs that by themselves have a share above 0 of some type, ascending.
+  std::vector<JobId> sharers() const;
 
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
@@ -122,16 +131,24 @@ class RoundAccounts {
     std::vector<double> time_s;  ///< Since the last reset, and half a round.
     std::vector<double> deficit_s;
     std::vector<double> shares;  ///< Empty: it came after they were computed.
+    /// All that can be said of it is whether it has shares, of 0 then: a job that waits.
+    bool is_untouched = false;
   };
 
+  using Accounts = std::vector<std::pair<RoundKey, Account>>;  ///< Ascending by key.
+
+  Accounts::const_iterator find(RoundKey key) const;  ///< The end where there is none.
+  const Account& at(RoundKey key) const;
+  void follow(std::span<const RoundJob> jobs, std::size_t types);
   double priority(const RoundJob& job, const Account& account, std::size_t type) const;
-  bool reset_is_due(Instant now) const;
   void begin_accounts(Instant now);
+
+  void see_if_untouched(Account& account) const;
 
   double half_round_s() const { return settings_.round.in_seconds() / 2; }
 
   Settings settings_;
-  std::map<RoundKey, Account> accounts_;
+  Accounts accounts_;
   std::vector<double> time_s_;   ///< Of all jobs, by type.
   std::vector<double> devices_;  ///< That were last there, by type.
   Instant last_reset_;

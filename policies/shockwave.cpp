@@ -90,13 +90,31 @@ Shockwave::Predicted Shockwave::predict(const JobView& job) const {
   return out;
 }
 
-int Shockwave::epochs_of(const ClusterView& view, JobId id) const {
-  const Predicted& predicted = predictors_.at(id);
+int Shockwave::epochs_of(const ClusterView& view, const Predicted& predicted, JobId id) const {
   const int all = predicted.predictor->epochs();
   const JobView job = view.job(id);
   if (predicted.own == nullptr) return epochs_done(present_progress(job.row), view.now(), all);
   const double done = part_done(job, view.now()) * all;
   return static_cast<int>(std::clamp(done, 0.0, all - 1.0));
+}
+
+/// The outlook of every job now.
+void Shockwave::look_ahead(const ClusterView& view, const Jobs& jobs) {
+  outlooks_.clear();
+  outlooks_.reserve(jobs.size());
+  for (const JobId id : jobs) {
+    Predicted& predicted = predictors_.at(id);
+    const EpochPredictor& predictor = *predicted.predictor;
+    const int done = epochs_of(view, predicted, id);
+    Outlook& last = predicted.outlook;
+    if (last.done != done || last.factor != predictor.factor())
+      last = {done,
+              predictor.factor(),
+              predictor.remaining_s(done),
+              predictor.elapsed_s(done),
+              predictor.mean_s(done)};
+    outlooks_.push_back(last);
+  }
 }
 
 /// Notes what profiled jobs were seen to do in the round that has just ended.
@@ -120,32 +138,26 @@ double Shockwave::share(const ClusterView& view) const {
       devices / static_cast<double>(std::max<std::size_t>(jobs_.size(), 1)), 1e-9, 1.0);
 }
 
-double Shockwave::remaining_s(const ClusterView& view, JobId job) const {
-  return predictors_.at(job).predictor->remaining_s(epochs_of(view, job));
-}
-
 /// Membership has changed, and every job's fair finish time with it.
 void Shockwave::estimate_finishes(const ClusterView& view, const Jobs& jobs) {
   const std::int64_t round = round_of(view.now());
   const double part = share(view);
-  for (const JobId id : jobs) {
-    const EpochPredictor& predictor = *predictors_.at(id).predictor;
-    const int done = epochs_of(view, id);
-    const double solo_s = predictor.elapsed_s(done) + predictor.remaining_s(done);
-    const double submitted_s = (view.row(id).submitted - Instant::zero()).in_seconds();
-    jobs_.at(id).finish.add(round, submitted_s + solo_s / part);
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    const double solo_s = outlooks_[at].elapsed_s + outlooks_[at].remaining_s;
+    const double submitted_s = (view.row(jobs[at]).submitted - Instant::zero()).in_seconds();
+    jobs_.at(jobs[at]).finish.add(round, submitted_s + solo_s / part);
   }
 }
 
-WindowJob Shockwave::window_job(const ClusterView& view, JobId id) const {
-  const EpochPredictor& predictor = *predictors_.at(id).predictor;
-  const int done = epochs_of(view, id);
+WindowJob Shockwave::window_job(const ClusterView& view, const Jobs& jobs, std::size_t at) const {
+  const JobId id = jobs[at];
+  const Outlook& outlook = outlooks_[at];
   WindowJob out;
   out.room = round_room(view.job(id));
-  out.epochs = predictor.epochs();
-  out.done = done;
-  out.mean_s = predictor.mean_s(done);
-  out.remaining_s = predictor.remaining_s(done);
+  out.epochs = predictors_.at(id).predictor->epochs();
+  out.done = outlook.done;
+  out.mean_s = outlook.mean_s;
+  out.remaining_s = outlook.remaining_s;
   // A job that came back from draining has no estimate yet: its predicted end alone.
   const FairFinish& finish = jobs_.at(id).finish;
   const double alone = view.now().ns / 1e9 + out.remaining_s;
@@ -154,27 +166,39 @@ WindowJob Shockwave::window_job(const ClusterView& view, JobId id) const {
   return out;
 }
 
-/// Schedules jobs of one priority in what is left of each round.
-void Shockwave::schedule_equals(const ClusterView& view, Jobs jobs, WindowPlace& place) {
+/// Schedules jobs of one priority, those at the places `equals` of `jobs`, in what is left of each
+/// round.
+void Shockwave::schedule_equals(const ClusterView& view,
+                                const Jobs& jobs,
+                                const std::vector<std::size_t>& equals,
+                                WindowPlace& place) {
+  struct Late {
+    double ratio = 0;
+    JobId id;
+    WindowJob job;
+  };
+
   const auto depth = static_cast<std::size_t>(parameters_.depth);
-  std::vector<std::pair<double, JobId>> late;
-  for (const JobId id : jobs) {
-    const WindowJob job = window_job(view, id);
-    late.emplace_back((view.now().ns / 1e9 + job.remaining_s / place.share) / job.fair_finish_s,
-                      id);
+  std::vector<Late> late;
+  late.reserve(equals.size());
+  for (const std::size_t at : equals) {
+    const WindowJob job = window_job(view, jobs, at);
+    late.push_back(
+        {(view.now().ns / 1e9 + job.remaining_s / place.share) / job.fair_finish_s, jobs[at], job});
   }
   if (late.size() > depth) {
     std::stable_sort(
-        late.begin(), late.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+        late.begin(), late.end(), [](const Late& a, const Late& b) { return a.ratio > b.ratio; });
     late.resize(depth);
   }
   std::vector<WindowJob> window;
-  for (const auto& [ratio, id] : late) window.push_back(window_job(view, id));
+  window.reserve(late.size());
+  for (const Late& each : late) window.push_back(each.job);
   const WindowSchedule made = solve_window(window, place, parameters_.window);
   for (std::size_t i = 0; i < late.size(); ++i) {
     for (std::size_t round = 0; round < place.rooms.size(); ++round)
       if (made.runs[i][round] != 0) place.rooms[round] -= window[i].room;
-    schedule_[late[i].second] = made.runs[i];
+    schedule_[late[i].id] = made.runs[i];
   }
 }
 
@@ -188,13 +212,13 @@ void Shockwave::make_schedule(const ClusterView& view, const Jobs& jobs) {
       std::vector<std::int64_t>(static_cast<std::size_t>(parameters_.window.rounds), room)};
   for (std::size_t first = 0; first < jobs.size();) {
     const std::int32_t priority = view.row(jobs[first]).priority;
-    Jobs equals;
+    std::vector<std::size_t> equals;
     for (; first < jobs.size() && view.row(jobs[first]).priority == priority; ++first) {
       const JobView job = view.job(jobs[first]);
       const bool kept = job.row.holds && job.row.is_fixed();
-      if (!kept && round_room(job) <= room) equals.push_back(jobs[first]);
+      if (!kept && round_room(job) <= room) equals.push_back(first);
     }
-    if (!equals.empty()) schedule_equals(view, std::move(equals), place);
+    if (!equals.empty()) schedule_equals(view, jobs, equals, place);
   }
 }
 
@@ -203,29 +227,31 @@ std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& 
                                                              const Jobs& jobs) const {
   struct Candidate {
     JobId job;
+    std::int32_t priority = 0;
     bool scheduled = false;
     double rest_s = 0;
   };
 
   const auto round = static_cast<std::size_t>(round_of(view.now()) - window_begin_);
   std::vector<Candidate> candidates;
-  for (const JobId id : jobs) {
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    const JobId id = jobs[at];
     const JobView job = view.job(id);
     if (job.row.holds && job.row.is_fixed()) continue;
     if (!job.row.holds && !view.quota_allows(id, round_devices(job))) continue;
     const auto runs = schedule_.find(id);
     const bool scheduled = runs != schedule_.end() && runs->second[round] != 0;
-    candidates.push_back({id, scheduled, scheduled ? 0 : remaining_s(view, id)});
+    candidates.push_back(
+        {id, job.row.priority, scheduled, scheduled ? 0 : outlooks_[at].remaining_s});
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-    const std::int32_t priority_a = view.row(a.job).priority;
-    const std::int32_t priority_b = view.row(b.job).priority;
-    if (priority_a != priority_b) return priority_a > priority_b;
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
     return a.scheduled != b.scheduled ? a.scheduled : a.rest_s > b.rest_s;
   });
   std::int64_t left = thousandths_to_share(view);
   std::vector<RoundPlacement::Wanted> out;
   for (const Candidate& candidate : candidates) {
+    if (left <= 0) break;
     const JobView job = view.job(candidate.job);
     if (round_room(job) > left) continue;
     left -= round_room(job);
@@ -242,12 +268,15 @@ Plan Shockwave::optimize(const ClusterView& view) {
   const bool changed = follow(view, jobs);
   measure(view);
   const bool over = window_begin_ < 0 || round >= window_begin_ + parameters_.window.rounds;
-  if (changed || over || round - window_begin_ >= parameters_.resolve_rounds) {
+  const bool resolve = changed || over || round - window_begin_ >= parameters_.resolve_rounds;
+  if (resolve)
     for (const JobId id : jobs) {
       EpochPredictor& predictor = *predictors_.at(id).predictor;
       predictor.calibrate(jobs_.at(id).measured, parameters_.window.round_s);
       jobs_.at(id).factor = predictor.factor();
     }
+  look_ahead(view, jobs);
+  if (resolve) {
     if (changed) estimate_finishes(view, jobs);
     make_schedule(view, jobs);
   }

@@ -1,6 +1,7 @@
 // shockwave/1: fair and efficient rounds for jobs whose batch, and so whose speed, changes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,10 +55,20 @@ class Shockwave : public Policy {
     double factor = 1;  ///< Of its predictor.
   };
 
+  /// What a job's predictor says of it.
+  struct Outlook {
+    int done = -1;      ///< Epochs,
+    double factor = 0;  ///< and the predictor's factor, of which it is told.
+    double remaining_s = 0;
+    double elapsed_s = 0;
+    double mean_s = 0;  ///< Of an epoch.
+  };
+
   /// What follows from its specification and what is remembered.
   struct Predicted {
     std::unique_ptr<EpochProfile> own;  ///< Of a job without a profile.
     std::unique_ptr<EpochPredictor> predictor;
+    Outlook outlook;  ///< The last one; most jobs wait, and theirs stays.
   };
 
   using Jobs = std::vector<JobId>;
@@ -67,13 +78,16 @@ class Shockwave : public Policy {
   bool follow(const ClusterView& view, const Jobs& jobs);
   Predicted predict(const JobView& job) const;
   void measure(const ClusterView& view);
-  int epochs_of(const ClusterView& view, JobId job) const;
+  int epochs_of(const ClusterView& view, const Predicted& predicted, JobId job) const;
+  void look_ahead(const ClusterView& view, const Jobs& jobs);
   double share(const ClusterView& view) const;
   void estimate_finishes(const ClusterView& view, const Jobs& jobs);
   void make_schedule(const ClusterView& view, const Jobs& jobs);
-  WindowJob window_job(const ClusterView& view, JobId job) const;
-  void schedule_equals(const ClusterView& view, Jobs jobs, WindowPlace& place);
-  double remaining_s(const ClusterView& view, JobId job) const;
+  WindowJob window_job(const ClusterView& view, const Jobs& jobs, std::size_t at) const;
+  void schedule_equals(const ClusterView& view,
+                       const Jobs& jobs,
+                       const std::vector<std::size_t>& equals,
+                       WindowPlace& place);
   std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view,
                                                     const Jobs& jobs) const;
 
@@ -84,6 +98,7 @@ class Shockwave : public Policy {
   std::int64_t planned_ = -1;              ///< The round of the last plan.
   std::int64_t window_begin_ = -1;         ///< Round of the schedule's first; -1: there is none.
   std::map<JobId, std::vector<std::uint8_t>> schedule_;  ///< [job][round of the window].
+  std::vector<Outlook> outlooks_;                        ///< Of the jobs of a view, in its order.
   RoundPlacement placement_;
 };
 

@@ -74,16 +74,18 @@ class CountProgram {
       : jobs_(jobs), settings_(settings) {
     room_ = std::accumulate(place.rooms.begin(), place.rooms.end(), std::int64_t{0});
     const std::int64_t widest = *std::max_element(place.rooms.begin(), place.rooms.end());
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const double weight = weights.empty() ? 1 : weights[i];
-      rounds_.push_back(rounds_of(jobs[i], weight));
+    rounds_.resize(jobs.size());
+    for (std::size_t i = 0; i < jobs.size() && possible_; ++i) {
+      rounds_[i].rests = rests_of(jobs[i]);
       large_.push_back(2 * jobs[i].room > widest);
       if (!weights.empty()) continue;
       const double allowed = rest_allowed(jobs[i], place, settings);
       const auto least = least_for(i, allowed + 1e-7);
-      possible_ = possible_ && least.has_value();
-      rounds_.back().least = least.value_or(0);
+      possible_ = least.has_value();
+      rounds_[i].least = least.value_or(0);
     }
+    for (std::size_t i = 0; i < jobs.size() && possible_; ++i)
+      count_gains(jobs[i], weights.empty() ? 1 : weights[i], rounds_[i]);
   }
 
   std::optional<RoundCounts> solve() {
@@ -108,25 +110,34 @@ class CountProgram {
     double bound = 0;
   };
 
-  JobRounds rounds_of(const WindowJob& job, double weight) const {
-    JobRounds out;
+  double epochs_in(const WindowJob& job, int rounds) const {
+    return std::min<double>(job.epochs - job.done, rounds * settings_.round_s / job.mean_s);
+  }
+
+  std::vector<double> rests_of(const WindowJob& job) const {
+    std::vector<double> out;
+    out.reserve(static_cast<std::size_t>(settings_.rounds) + 1);
+    for (int n = 0; n <= settings_.rounds; ++n) {
+      const double rest = std::max(job.remaining_s - epochs_in(job, n) * job.mean_s, 0.0);
+      out.push_back(out.empty() ? rest : std::min(rest, out.back()));
+    }
+    return out;
+  }
+
+  void count_gains(const WindowJob& job, double weight, JobRounds& out) const {
     const double scale =
         weight / (static_cast<double>(jobs_.size()) * static_cast<double>(settings_.rounds));
-    const double left = job.epochs - job.done;
     double last = log_utility(static_cast<double>(job.done) / job.epochs);
     out.present = scale * last;
-    for (int n = 0; n <= settings_.rounds; ++n) {
-      const double epochs = std::min(left, n * settings_.round_s / job.mean_s);
-      out.rests.push_back(std::max(job.remaining_s - epochs * job.mean_s, 0.0));
-      if (n == 0) continue;
-      const double utility = log_utility(std::min((job.done + epochs) / job.epochs, 1.0));
+    out.gains.reserve(static_cast<std::size_t>(settings_.rounds));
+    for (int n = 1; n <= settings_.rounds; ++n) {
+      const double utility =
+          log_utility(std::min((job.done + epochs_in(job, n)) / job.epochs, 1.0));
       // Concave but for rounding: the order of rounds must not depend on it.
       const double gain = std::max(scale * (utility - last), 0.0);
       out.gains.push_back(out.gains.empty() ? gain : std::min(gain, out.gains.back()));
-      out.rests.back() = std::min(out.rests.back(), out.rests[out.rests.size() - 2]);
       last = utility;
     }
-    return out;
   }
 
   /// The least rounds after which no more than `rest_s` are left.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 #include "core/base/math.hpp"
@@ -122,65 +122,104 @@ class TwoRounds {
   TwoRounds(const std::vector<WindowJob>& jobs,
             const std::vector<std::int64_t>& rooms,
             const std::vector<double>& urgencies,
-            std::int64_t steps)
-      : jobs_(jobs),
-        rooms_(rooms),
-        urgencies_(urgencies),
+            std::int64_t steps,
+            Runs& runs)
+      : rooms_(rooms),
         order_(indices(jobs.size())),
-        steps_(steps) {
+        steps_(steps),
+        runs_(runs),
+        in_round_(rooms.size()) {
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return urgencies[a] > urgencies[b];
     });
+    for (const WindowJob& job : jobs) sizes_.push_back(job.room);
+    std::sort(sizes_.begin(), sizes_.end(), std::greater<>());
+    sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+    by_size_.resize(sizes_.size());
+    for (const std::size_t job : order_) {
+      const auto size =
+          std::lower_bound(sizes_.begin(), sizes_.end(), jobs[job].room, std::greater<>());
+      ranked_.push_back({urgencies[job], static_cast<std::size_t>(size - sizes_.begin())});
+    }
+    for (std::size_t rank = 0; rank < order_.size(); ++rank)
+      for (std::size_t round = 0; round < rooms.size(); ++round)
+        if (runs[order_[rank]][round] != 0) in_round_[round].push_back(rank);
   }
 
   /// Whether that changed anything.
-  bool improve(Runs& runs, std::size_t early, std::size_t late) const {
+  bool improve(std::size_t early, std::size_t late) {
     Knapsack knapsack;
     knapsack.capacity = rooms_[early];
     std::int64_t late_room = rooms_[late];
-    std::map<std::int64_t, std::vector<std::size_t>, std::greater<>> by_size;
     double present = 0;
     bool moves = false;
-    for (const std::size_t job : order_) {
-      const bool in_early = runs[job][early] != 0;
-      const bool in_late = runs[job][late] != 0;
+    for (std::vector<std::size_t>& each : by_size_) each.clear();
+    both_.clear();
+    const std::vector<std::size_t>& first = in_round_[early];
+    const std::vector<std::size_t>& second = in_round_[late];
+    for (auto a = first.begin(), b = second.begin(); a != first.end() || b != second.end();) {
+      const bool in_early = a != first.end() && (b == second.end() || *a <= *b);
+      const bool in_late = b != second.end() && (a == first.end() || *b <= *a);
+      const std::size_t rank = in_early ? *a : *b;
+      const std::int64_t room = sizes_[ranked_[rank].size];
+      a += in_early ? 1 : 0;
+      b += in_late ? 1 : 0;
       if (in_early && in_late) {
-        knapsack.capacity -= jobs_[job].room;
-        late_room -= jobs_[job].room;
-      } else if (in_early || in_late) {
-        by_size[jobs_[job].room].push_back(job);
-        knapsack.least += jobs_[job].room;
-        present += in_early ? urgencies_[job] : 0;
-        moves = moves || in_late;
+        both_.push_back(rank);
+        knapsack.capacity -= room;
+        late_room -= room;
+        continue;
       }
+      by_size_[ranked_[rank].size].push_back(rank);
+      knapsack.least += room;
+      present += in_early ? ranked_[rank].urgency : 0;
+      moves = moves || in_late;
     }
     if (!moves) return false;
     knapsack.least -= late_room;
-    for (const auto& [room, each] : by_size) {
-      KnapsackSize size{room, {}};
-      for (const std::size_t job : each) size.gains.push_back(urgencies_[job]);
-      knapsack.sizes.push_back(std::move(size));
+    for (std::size_t size = 0; size < sizes_.size(); ++size) {
+      if (by_size_[size].empty()) continue;
+      KnapsackSize units{sizes_[size], {}};
+      units.gains.reserve(by_size_[size].size());
+      for (const std::size_t rank : by_size_[size]) units.gains.push_back(ranked_[rank].urgency);
+      knapsack.sizes.push_back(std::move(units));
     }
     std::int64_t steps = steps_;
     const auto answer = policies::solve(knapsack, present, steps);
     if (!answer.has_value()) return false;
-    std::size_t size = 0;
-    for (const auto& [room, each] : by_size) {
-      const auto taken = static_cast<std::size_t>(answer->counts[size++]);
+    in_round_[early] = both_;
+    in_round_[late] = both_;
+    std::size_t at = 0;
+    for (const std::vector<std::size_t>& each : by_size_) {
+      if (each.empty()) continue;
+      const auto taken = static_cast<std::size_t>(answer->counts[at++]);
       for (std::size_t i = 0; i < each.size(); ++i) {
-        runs[each[i]][early] = i < taken ? 1 : 0;
-        runs[each[i]][late] = i < taken ? 0 : 1;
+        const bool is_early = i < taken;
+        runs_[order_[each[i]]][early] = is_early ? 1 : 0;
+        runs_[order_[each[i]]][late] = is_early ? 0 : 1;
+        in_round_[is_early ? early : late].push_back(each[i]);
       }
     }
+    std::sort(in_round_[early].begin(), in_round_[early].end());
+    std::sort(in_round_[late].begin(), in_round_[late].end());
     return true;
   }
 
  private:
-  const std::vector<WindowJob>& jobs_;
+  struct Ranked {
+    double urgency = 0;
+    std::size_t size = 0;  ///< Place of the job's in `sizes_`.
+  };
+
   const std::vector<std::int64_t>& rooms_;
-  const std::vector<double>& urgencies_;
-  std::vector<std::size_t> order_;  ///< Of jobs, the most urgent first.
+  std::vector<std::size_t> order_;   ///< Of jobs, the most urgent first: [rank].
+  std::vector<Ranked> ranked_;       ///< Of the job of each rank.
+  std::vector<std::int64_t> sizes_;  ///< Rooms that jobs take, falling.
   std::int64_t steps_;
+  Runs& runs_;
+  std::vector<std::vector<std::size_t>> in_round_;  ///< Ranks of those that run in it, ascending.
+  std::vector<std::vector<std::size_t>> by_size_;   ///< Ranks; kept for its memory, as is the next.
+  std::vector<std::size_t> both_;
 };
 
 /// Improves two rounds at a time until no two can be improved.
@@ -191,13 +230,27 @@ void improve_by_two(const std::vector<WindowJob>& jobs,
                     Runs& runs) {
   constexpr int kSweepsMost = 20;
   constexpr std::int64_t kSteps = 1000;
-  const TwoRounds two(jobs, place.rooms, urgencies, std::min(settings.steps, kSteps));
+  TwoRounds two(jobs, place.rooms, urgencies, std::min(settings.steps, kSteps), runs);
+  const std::size_t rounds = place.rooms.size();
+  // Two rounds that could not be improved cannot be while neither of them changes.
+  std::vector<int> changes(rounds, 0);                                  // Of each round.
+  std::vector<std::pair<int, int>> settled(rounds * rounds, {-1, -1});  // At these of the two.
   bool changed = true;
   for (int sweep = 0; changed && sweep < kSweepsMost; ++sweep) {
     changed = false;
-    for (std::size_t early = 0; early < place.rooms.size(); ++early)
-      for (std::size_t late = early + 1; late < place.rooms.size(); ++late)
-        changed = two.improve(runs, early, late) || changed;
+    for (std::size_t early = 0; early < rounds; ++early)
+      for (std::size_t late = early + 1; late < rounds; ++late) {
+        std::pair<int, int>& last = settled[early * rounds + late];
+        const std::pair<int, int> now(changes[early], changes[late]);
+        if (last == now) continue;
+        if (two.improve(early, late)) {
+          changed = true;
+          ++changes[early];
+          ++changes[late];
+        } else {
+          last = now;
+        }
+      }
   }
 }
 

@@ -2,15 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/base/random.hpp"
 #include "core/models/epoch_profile.hpp"
 #include "policies/device_shares.hpp"
 #include "policies/registry.hpp"
 #include "policies/round_accounts.hpp"
 #include "policies/share_centre.hpp"
+#include "policies/share_program.hpp"
 #include "policies/solver/program.hpp"
 #include "tests/support/fake_view.hpp"
 
@@ -167,7 +171,8 @@ double slacks(const Sharing& sharing, const std::vector<double>& needed, const S
 TEST(ShareCentre, IsWhereItsConditionSays) {
   // Two equal jobs on one device: 1/x - 1/(1 - x) + 1/(x - r) = 1/(1 - 2 x).
   for (const auto& [needed, share] : {std::pair(0.0, 0.369398062518), {0.25, 0.422346399001}}) {
-    const Shares shares = centre_of(equal_jobs(1, {1, 1}), {needed, needed}, {{0.45}, {0.48}});
+    const Shares shares =
+        centre_of(equal_jobs(1, {1, 1}), {.needed = {needed, needed}}, {{0.45}, {0.48}});
     EXPECT_THAT(shares[0], ElementsAre(DoubleNear(share, kExact)));
     EXPECT_THAT(shares[1], ElementsAre(DoubleNear(share, kExact)));
   }
@@ -179,7 +184,8 @@ TEST(ShareCentre, NoOtherSharesHaveAGreaterProductOfSlacks) {
                   {.devices = 2, .speed = {1, 1, 0}},
                   {.devices = 1, .speed = {3, 9, 3}}};
   const std::vector<double> needed{1, 0.2, 0.5};
-  const Shares centre = centre_of(sharing, needed, {{0.3, 0, 0.1}, {0.4, 0, 0.1}, {0.2, 0, 0.1}});
+  const Shares centre =
+      centre_of(sharing, {.needed = needed}, {{0.3, 0, 0.1}, {0.4, 0, 0.1}, {0.2, 0, 0.1}});
   for (const std::vector<double>& row : centre) EXPECT_EQ(row[1], 0) << "there are no such devices";
   sharing.devices = {2, 3};
   for (SharingJob& each : sharing.jobs) each.speed.erase(each.speed.begin() + 1);
@@ -209,6 +215,79 @@ TEST_F(WithSolver, MakespanSharesMayStandInTheMiddle) {
       other[i][0] += change;
       EXPECT_LT(slacks(sharing, needed, other), greatest) << "job " << i;
     }
+}
+
+TEST_F(WithSolver, SharesOfSeveralOptimaMayStandInTheMiddle) {
+  // One device and two equal jobs: any two shares that sum to 1 have the greatest sum of speeds.
+  const Shares even = max_sum_shares(equal_jobs(1, {1, 1}), SpareShares::Centred);
+  EXPECT_THAT(even[0], ElementsAre(DoubleNear(0.5, 1e-6)));
+  EXPECT_THAT(even[1], ElementsAre(DoubleNear(0.5, 1e-6)));
+
+  // Four devices: the job of one device is the least with all its time, the one of two may have
+  // half of its time or more. Its bounds are x, 1 - x, 2 x - 1 and 3 - 2 x.
+  Sharing sizes = equal_jobs(4, {1, 1});
+  sizes.jobs[1].devices = 2;
+  const Shares least = max_min_shares(sizes, SpareShares::Centred);
+  EXPECT_THAT(least[0], ElementsAre(DoubleNear(1, 1e-6)));
+  const double x = least[1][0];
+  EXPECT_THAT(1 / x - 1 / (1 - x) + 2 / (2 * x - 1) - 2 / (3 - 2 * x), DoubleNear(0, 1e-4));
+
+  // The job that has waited has all its time and a ratio of 2; the other one needs half of its
+  // time for that. Its bounds are x, 1 - x, 3 - x, and (x - 1/2)^2 / x for the time that it takes.
+  Sharing waited = equal_jobs(4, {100, 100});
+  waited.jobs[0].age_s = 100;
+  const Shares fair = finish_time_fair_shares(waited, SpareShares::Centred);
+  EXPECT_THAT(fair[0], ElementsAre(DoubleNear(1, 1e-5)));
+  const double y = fair[1][0];
+  EXPECT_THAT(2 / (y - 0.5) - 1 / (1 - y) - 1 / (3 - y), DoubleNear(0, 1e-3));
+}
+
+TEST_F(WithSolver, TheMiddleOfOptimaIsAnOptimum) {
+  constexpr std::uint64_t kSeed = 20261127;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  Random random(kSeed);
+  for (int run = 0; run < 50; ++run) {
+    const auto below = [&](std::uint64_t n) { return static_cast<double>(random.below(n)); };
+    Sharing sharing{{}, {1 + below(8), 1 + below(8)}};
+    const std::uint64_t jobs = 1 + random.below(12);
+    for (std::uint64_t i = 0; i < jobs; ++i)
+      sharing.jobs.push_back({.devices = 1 + below(4),
+                              .speed = {1 + below(9), 1 + below(9)},
+                              .left = 1 + below(1000),
+                              .age_s = below(100)});
+    const auto sum = [&](const Shares& shares) {
+      double all = 0;
+      for (std::size_t i = 0; i < shares.size(); ++i) all += speed_of(sharing, shares, i);
+      return all;
+    };
+    const auto least = [&](const Shares& shares) {
+      double level = solver::kInfinity;
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        const SharingJob& job = sharing.jobs[i];
+        const double mean = mean_speed(job, sharing.devices);
+        level = std::min(level, job.devices * speed_of(sharing, shares, i) / mean);
+      }
+      return level;
+    };
+    const auto worst = [&](const Shares& shares) {
+      const Shares isolated = isolated_shares(sharing);
+      double ratio = 0;
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        const SharingJob& job = sharing.jobs[i];
+        ratio = std::max(ratio,
+                         (job.age_s + job.left / speed_of(sharing, shares, i)) /
+                             (job.left / speed_of(sharing, isolated, i)));
+      }
+      return ratio;
+    };
+    const double greatest_sum = sum(max_sum_shares(sharing));
+    EXPECT_NEAR(
+        sum(max_sum_shares(sharing, SpareShares::Centred)), greatest_sum, 1e-6 * greatest_sum);
+    const double greatest = least(max_min_shares(sharing));
+    EXPECT_NEAR(least(max_min_shares(sharing, SpareShares::Centred)), greatest, 1e-6 * greatest);
+    const double ratio = worst(finish_time_fair_shares(sharing));
+    EXPECT_NEAR(worst(finish_time_fair_shares(sharing, SpareShares::Centred)), ratio, 1e-4 * ratio);
+  }
 }
 
 TEST_F(WithSolver, FinishTimesAreFair) {

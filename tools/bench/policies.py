@@ -64,6 +64,7 @@ COMPLEXITY = {
     "gandiva": "N + J²",
     "allox": "N + J K log J; matching of `depth` jobs, `depth`³ K at most",
     "themis": "N + J K log J; programs of J x K",
+    "twin": "as its candidates; each `period` `events_max` simulated events",
 }
 # Okabe and Ito: told apart by the colour-blind; with dashes for more than eight.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7f00", "#7f7f7f"]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The published mean completion times of the Pollux artifact beside those of this project's simulator.
 
-    python3 tools/bench/pollux_means.py build/bin/orrery ../shared/traces/pollux [--seeds 5]
+    python3 tools/bench/pollux_means.py build/bin/orrery ../shared/traces/pollux [--seeds 5] [--tries 1]
 
 Prints one row per workload: published mean, mean over the seeds, least and most, error, CPU seconds of a run and
-milliseconds of a decision (of the slowest seed each), as a Markdown table.
+milliseconds of a decision (of the slowest seed each), as a Markdown table. Decisions are timed by the wall clock:
+with --tries each seed runs so often, and the least of its times count, since other programs can only add to them.
 """
 
 import argparse
@@ -37,6 +38,7 @@ def main():
     parser.add_argument("orrery", type=pathlib.Path)
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--tries", type=int, default=1)
     arguments = parser.parse_args()
     data = arguments.data.resolve()
     published = json.loads((data / "results/results-jobload/pollux-1.0/summary.json").read_text())["avgs"]
@@ -46,11 +48,16 @@ def main():
     for workload in WORKLOADS:
         means, cpu, decisions = [], [], []
         for seed in range(1, arguments.seeds + 1):
-            with tempfile.TemporaryDirectory() as folder:
-                summary, seconds = run(arguments.orrery, data, workload, seed, folder)
+            tries = []
+            for _ in range(arguments.tries):
+                with tempfile.TemporaryDirectory() as folder:
+                    summary, seconds = run(arguments.orrery, data, workload, seed, folder)
+                tries.append([seconds] + [summary["measured"][f"decision_{of}_us"] / 1000
+                                          for of in ("p50", "p99", "max")])
             means.append(summary["jct_avg_s"])
+            seconds, *times = (min(each) for each in zip(*tries))
             cpu.append(seconds)
-            decisions.append([summary["measured"][f"decision_{of}_us"] / 1000 for of in ("p50", "p99", "max")])
+            decisions.append(times)
         mean = sum(means) / len(means)
         slowest = " | ".join(f"{max(each):.1f}" for each in zip(*decisions))
         truth = published[f"workload-{workload}"]
