@@ -369,7 +369,9 @@ class TruthMaker {
     for (const RecordedJob& job : run_.jobs) WorkFollow(job, out_.timing.rescale, &losses_).run();
     find_checkpoints();
     find_start_times();
-    out_.timing.stop = usual(run_.stops).value_or(Duration::zero());
+    std::vector<Duration> stops;
+    for (const StopSample& stop : run_.stops) stops.push_back(stop.took);
+    out_.timing.stop = usual(stops).value_or(Duration::zero());
     out_.planner_latency = usual(run_.plan_delays).value_or(Duration::zero());
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) begin(i);
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) finish(i);
@@ -521,6 +523,12 @@ class TruthMaker {
 };
 
 }  // namespace
+
+ObservedLosses observed_losses(const RecordedRun& run, Duration rescale) {
+  Losses losses;
+  for (const RecordedJob& job : run.jobs) WorkFollow(job, rescale, &losses).run();
+  return {std::move(losses.lost_s), std::move(losses.saved_after_s)};
+}
 
 RunTruth truth_of(const RecordedRun& run) { return TruthMaker(run).make(); }
 

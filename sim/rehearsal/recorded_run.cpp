@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/driver/replay.hpp"
+#include "sim/model/live_job.hpp"
 #include "sim/run/run_account.hpp"
 
 namespace orrery::sim {
@@ -157,7 +158,10 @@ class RunReader {
     });
     if (!all_up || job->starting != report.incarnation || job->start_ordered.is_never()) return;
     out_.jobs[job->index].starts.push_back(
-        {std::max(Duration::zero(), event.occurred_at - job->start_ordered), job->has_worked});
+        {std::max(Duration::zero(), event.occurred_at - job->start_ordered),
+         job->has_worked,
+         false,
+         event.occurred_at});
     job->start_ordered = Instant::never();
   }
 
@@ -165,7 +169,10 @@ class RunReader {
   void note_failed_start(JobFollow& job, const OpenLife& life, const Event& event) {
     if (!life.ready.is_never() || !life.asked.is_never() || job.start_ordered.is_never()) return;
     out_.jobs[job.index].starts.push_back(
-        {std::max(Duration::zero(), event.occurred_at - life.ordered), job.has_worked, true});
+        {std::max(Duration::zero(), event.occurred_at - life.ordered),
+         job.has_worked,
+         true,
+         event.occurred_at});
   }
 
   // By itself, by order, or with its device?
@@ -177,7 +184,10 @@ class RunReader {
     const bool asked = !life.asked.is_never();
     if (asked) {
       if (report.fact == WorkerFact::Exited)
-        out_.stops.push_back(std::max(Duration::zero(), event.occurred_at - life.asked));
+        out_.stops.push_back({report.job,
+                              life.asked,
+                              std::max(Duration::zero(), event.occurred_at - life.asked),
+                              report.exit_code == kKilled});
       return;
     }
     if (worker == nullptr || !worker->is_alive()) return;
@@ -332,6 +342,7 @@ class RunReader {
     fact.rate = body.rate;
     fact.remaining = body.remaining;
     fact.source = body.source;
+    fact.checkpointed = body.checkpointed;
     if (body.done > 0) job->has_worked = true;
     out_.jobs[job->index].facts.push_back(fact);
   }

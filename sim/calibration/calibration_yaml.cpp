@@ -1,0 +1,80 @@
+#include <string_view>
+
+#include "scenarios/language/yaml/calibration_file.hpp"
+#include "sim/calibration/calibration.hpp"
+#include "sim/storm/yaml_text.hpp"
+
+namespace orrery::sim {
+namespace {
+
+/// Four digits say more than is known.
+std::string rounded_number(double value) {
+  return yaml_number(static_cast<double>(static_cast<std::int64_t>(value * 1e4 + 0.5)) / 1e4);
+}
+
+class CalibrationWriter {
+ public:
+  CalibrationWriter(const Calibration& calibration, const std::string& source)
+      : calibration_(calibration), source_(source) {}
+
+  std::string take() {
+    out_ = "# What starting, stopping and saving take, learned by orrery calibrate from " +
+           source_ + ".\n# A scenario reads it by: calibration: FILE\n";
+    for (const std::string& remark : calibration_.remarks) out_ += "# " + remark + ".\n";
+    out_ += "version: " + std::to_string(scenarios::kCalibrationVersion) + "\n";
+    put_timing();
+    if (calibration_.planner_latency > Duration::zero())
+      out_ += "planner: {latency: " + yaml_duration(calibration_.planner_latency) + "}\n";
+    put_observed();
+    return std::move(out_);
+  }
+
+ private:
+  void put(std::string_view key, Duration time, const scenarios::TimeSpread& spread) {
+    if (time == Duration::zero() && spread.empty()) return;
+    lines_ += "  " + std::string(key) + ": " +
+              (spread.empty() ? yaml_duration(time) : yaml_spread(spread)) + "\n";
+  }
+
+  void put_timing() {
+    const scenarios::Timing& timing = calibration_.timing;
+    put("start", timing.start, timing.spread.start);
+    put("stop", timing.stop, timing.spread.stop);
+    put("restore", timing.restore, timing.spread.restore);
+    put("rescale", timing.rescale, timing.spread.rescale);
+    put("checkpoint_interval", timing.checkpoint_interval, {});
+    put("checkpoint_cost", timing.checkpoint_cost, {});
+    if (!lines_.empty()) out_ += "timing:\n" + lines_;
+  }
+
+  void put_observed() {
+    out_ += "observed:\n  journals: " + std::to_string(calibration_.journals) +
+            "\n  jobs: " + std::to_string(calibration_.jobs) +
+            "\n  length: " + yaml_duration(calibration_.length) +
+            "\n  failures_that_took_work: " + std::to_string(calibration_.losses) + "\n";
+    for (const FittedTime& time : calibration_.times) {
+      FlowMap map;
+      map.integer("samples", static_cast<std::int64_t>(time.count));
+      map.duration("shortest", time.shortest).duration("p10", time.p10);
+      map.duration("p50", time.p50).duration("p90", time.p90).duration("longest", time.longest);
+      if (time.held_out)
+        map.put("held_out_error_p50", rounded_number(time.held_out->error_p50))
+            .put("held_out_error_p90", rounded_number(time.held_out->error_p90))
+            .put("held_out_inside_p10_p90", rounded_number(time.held_out->inside));
+      out_ += "  " + std::string(orrery::to_string(time.kind)) + ": " + map.text() + "\n";
+    }
+  }
+
+  const Calibration& calibration_;
+  const std::string& source_;
+  std::string out_;
+  std::string lines_;
+};
+
+}  // namespace
+
+std::string calibration_yaml(const Calibration& calibration, const std::string& source) {
+  return CalibrationWriter(calibration, source).take();
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,180 @@
+// Journals of simulated clusters whose times are known: what is learned is what was set.
+
+#include "sim/calibration/calibration.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "core/base/random.hpp"
+#include "sim/storm/yaml_text.hpp"
+#include "tests/sim/rehearsal/model_runs.hpp"
+
+namespace orrery::sim {
+namespace {
+
+ObservedTimes observed(const std::string& scenario) {
+  MemoryStore store;
+  record(scenario, store);
+  const auto run = read_recorded_run(store, "journal", {});
+  EXPECT_TRUE(run) << run.errors().front().text();
+  return observed_times(*run, Duration::zero());
+}
+
+Calibration learned(const std::string& scenario) {
+  return fit({observed(scenario)}, Duration::zero());
+}
+
+/// Elastic jobs that grow and shrink with what others leave, and workers and nodes that fail.
+std::string busy(std::uint64_t seed, const std::string& timing) {
+  return "seed: " + std::to_string(seed) + "\ntiming: " + timing + R"(
+policy: {name: fit, period: 60s}
+cluster: {nodes: 4, gpus_per_node: 4}
+jobs:
+  - {name: grows, replicas: {min: 2, max: 12}, preemptible: true, estimate: oracle, work: {units: 60000, throughput: 4}}
+  - {name: stays, at: 7s, replicas: 3, estimate: oracle, work: {units: 2100, throughput: 3}}
+  - {name: joins, at: 401s, replicas: {min: 1, max: 6}, preemptible: true, estimate: oracle, work: {units: 9000, throughput: 2}}
+  - {name: fails, at: 90s, replicas: 2, backoff_limit: 9, work: 1500s, workers: [{rank: 1, after: 333s, exit: 3, times: 3}]}
+  - {name: small, at: 1100s, replicas: 1, work: 300s}
+faults:
+  - {at: 1000s, node: 1, kind: down, for: 300s}
+  - {at: 2200s, node: 2, kind: down, for: 200s}
+)";
+}
+
+TEST(Calibration, LearnsWhatWasSetToTheNanosecond) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "calibration");
+    const auto drawn = [&](std::int64_t from_ms, std::int64_t to_ms) {
+      return Duration::milliseconds(random.between(from_ms, to_ms));
+    };
+    const Duration start = drawn(500, 20'000);
+    const Duration stop = drawn(100, 8'000);
+    const Duration restore = drawn(100, 9'000);
+    const Duration rescale = drawn(50, 6'000);
+    FlowMap map;
+    map.duration("start", start).duration("stop", stop);
+    map.duration("restore", restore).duration("rescale", rescale);
+    const Calibration found = learned(busy(seed, map.text()));
+    EXPECT_EQ(found.timing.start, start);
+    EXPECT_EQ(found.timing.stop, stop);
+    EXPECT_EQ(found.timing.restore, restore);
+    // Progress is told in doubles, from which the pause is taken back.
+    EXPECT_NEAR(found.timing.rescale.in_seconds(), rescale.in_seconds(), 1e-6);
+    EXPECT_TRUE(found.timing.spread.start.empty());
+    EXPECT_TRUE(found.timing.spread.stop.empty());
+    for (const FittedTime& time : found.times) {
+      if (!time.held_out) continue;
+      EXPECT_NEAR(time.held_out->error_p90, 0, 1e-6) << orrery::to_string(time.kind);
+    }
+  }
+}
+
+TEST(Calibration, FindsCheckpointsByWhatFailuresTook) {
+  for (const int interval_s : {45, 60, 100, 170, 300}) {
+    SCOPED_TRACE("checkpoints every " + std::to_string(interval_s) + " s");
+    const Calibration found = learned(
+        busy(1, "{start: 5s, stop: 1s, checkpoint_interval: " + std::to_string(interval_s) + "s}"));
+    ASSERT_GT(found.losses, 1U);
+    EXPECT_EQ(found.timing.checkpoint_interval, Duration::seconds(interval_s));
+  }
+}
+
+TEST(Calibration, LearnsHowMuchTimesVary) {
+  const std::string jobs = R"(
+cluster: {nodes: 40, gpus_per_node: 8}
+policy: fifo
+workload:
+  generator:
+    jobs: 3000
+    arrivals: {load: 0.5}
+    duration: {lognormal: {median: 20min, sigma: 0.3}}
+)";
+  const Calibration found = learned("timing: {start: {quantiles: [2s, 4s, 5s, 6s, 40s]}}\n" + jobs);
+  const scenarios::TimeSpread& start = found.timing.spread.start;
+  ASSERT_EQ(start.quantiles.size(), 11U);
+  // The true quantiles 0.1, 0.5 and 0.9; 3,000 draws are within a few hundredths of them.
+  EXPECT_NEAR(start.at(0.1).in_seconds(), 2.8, 0.15);
+  EXPECT_NEAR(start.at(0.5).in_seconds(), 5, 0.1);
+  EXPECT_NEAR(start.at(0.9).in_seconds(), 26.4, 1.5);
+  ASSERT_NE(found.find(TimeKind::Start), nullptr);
+  const HeldOut& held_out = *found.find(TimeKind::Start)->held_out;
+  EXPECT_EQ(held_out.samples, 1500U);
+  EXPECT_NEAR(held_out.inside, 0.8, 0.03);
+  // What is learned, set again, is learned again.
+  scenarios::Scenario scenario;
+  const Calibration again =
+      learned("timing: {start: " + yaml_spread(start) + "}\nseed: 9\n" + jobs);
+  EXPECT_NEAR(again.timing.start.in_seconds(), found.timing.start.in_seconds(), 0.1);
+}
+
+TEST(Calibration, RestoreIsWhatAStartFromACheckpointTakesBeyondOneWithout) {
+  const Calibration found = learned(
+      busy(3, "{start: {quantiles: [2s, 3s, 4s]}, restore: {quantiles: [5s, 10s]}, stop: 1s}"));
+  const FittedTime* again = found.find(TimeKind::Restart);
+  ASSERT_NE(again, nullptr);
+  EXPECT_GE(again->shortest, Duration::seconds(7));
+  EXPECT_LE(again->longest, Duration::seconds(14));
+  EXPECT_GT(found.timing.restore, Duration::seconds(4));
+  EXPECT_LT(found.timing.restore, Duration::seconds(11));
+}
+
+TEST(Calibration, OfSeveralJournalsEachIsHeldOutInTurn) {
+  const ObservedTimes one = observed(busy(1, "{start: 4s, stop: 1s}"));
+  const ObservedTimes two = observed(busy(2, "{start: 6s, stop: 1s}"));
+  const Calibration found = fit({one, two}, Duration::zero());
+  const FittedTime* start = found.find(TimeKind::Start);
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(start->count, one.of(TimeKind::Start).size() + two.of(TimeKind::Start).size());
+  // 6 s where 4 s were foretold, and the other way round.
+  EXPECT_NEAR(start->held_out->error_p90, 0.5, 1e-9);
+  EXPECT_EQ(start->held_out->inside, 0);
+  EXPECT_EQ(found.find(TimeKind::Stop)->held_out->error_p90, 0);
+}
+
+TEST(Calibration, WhatWasNotSeenIsSaid) {
+  const Calibration found = learned("cluster: {nodes: 1}\njobs: [{name: a, work: 9s}]\n");
+  EXPECT_THAT(found.remarks,
+              testing::ElementsAre(testing::HasSubstr("restore is not said"),
+                                   testing::HasSubstr("stop is not said"),
+                                   testing::HasSubstr("rescale is not said"),
+                                   testing::HasSubstr("checkpoint_interval is not said")));
+  EXPECT_TRUE(observed("cluster: {nodes: 1}\njobs: [{name: a, replicas: 99, work: 9s}]\nuntil: 9s")
+                  .of(TimeKind::Start)
+                  .empty());
+}
+
+WorkFact reported(double at_s, double done, bool checkpointed) {
+  WorkFact fact;
+  fact.kind = WorkFact::Kind::Report;
+  fact.at = Instant::zero() + Duration::from_seconds(at_s);
+  fact.done = done;
+  fact.rate = 2;
+  fact.replicas = 1;
+  fact.checkpointed = checkpointed;
+  return fact;
+}
+
+TEST(Calibration, WorkersThatTellOfCheckpointsTellWhatThoseCost) {
+  RecordedRun run;
+  RecordedJob job;
+  // 60 s of work at 2 a second, then 3 s in which it stands still.
+  for (int k = 0; k < 5; ++k) job.facts.push_back(reported(63.0 * k, 120.0 * k, true));
+  run.jobs.push_back(job);
+  const Calibration found = fit({observed_times(run, Duration::zero())}, Duration::zero());
+  EXPECT_EQ(found.timing.checkpoint_cost, Duration::seconds(3));
+  EXPECT_EQ(found.timing.checkpoint_interval, Duration::seconds(60));
+}
+
+TEST(Calibration, CheckpointsThatNoIntervalExplainsAreNotInvented) {
+  const Duration noise = Duration::milliseconds(1);
+  EXPECT_EQ(checkpoint_interval_of({}, {}, noise), Duration::zero());
+  // Multiples of 30 s within the noise, where 17 s were lost once.
+  EXPECT_EQ(checkpoint_interval_of({17, 3}, {60.0004, 89.9996}, noise), Duration::seconds(30));
+  // Nothing fits: twice the longest loss.
+  EXPECT_EQ(checkpoint_interval_of({17, 3}, {61, 40}, noise), Duration::seconds(34));
+}
+
+}  // namespace
+}  // namespace orrery::sim
