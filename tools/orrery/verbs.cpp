@@ -432,6 +432,8 @@ Verb replay_verb() {
 
 Verb forecast_verb() { return {forecast_spec(), run_journal_forecast}; }
 
+Verb calibrate_verb() { return {calibrate_spec(), run_calibrate_from}; }
+
 Verb journal_verify_verb() {
   return {
       {.name = "journal verify",
@@ -519,6 +521,7 @@ std::span<const Verb> verbs() {
                           journal_verify_verb(),
                           replay_verb(),
                           forecast_verb(),
+                          calibrate_verb(),
                           history_verb(),
                           report_verb()};
     for (const Verb& verb : node_verbs_run_beside()) all.push_back(verb);
@@ -530,6 +533,7 @@ std::span<const Verb> verbs() {
 
 std::string_view program_instead(std::string_view verb, const Arguments& arguments) {
   if (verb == "forecast" && !arguments.value("--journal")) return "orrery-node";
+  if (verb == "calibrate" && arguments.values("--from").empty()) return "orrery-node";
   return program_of_world_cluster(verb, arguments);
 }
 
