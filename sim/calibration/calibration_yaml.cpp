@@ -12,6 +12,20 @@ std::string rounded_number(double value) {
   return yaml_number(static_cast<double>(static_cast<std::int64_t>(value * 1e4 + 0.5)) / 1e4);
 }
 
+/// A time that is known to a few milliseconds has no nanoseconds.
+Duration readable(Duration time) {
+  constexpr std::int64_t kMicrosecond = 1'000;
+  if (time.ns < 1'000'000) return time;
+  return Duration{(time.ns + kMicrosecond / 2) / kMicrosecond * kMicrosecond};
+}
+
+scenarios::TimeSpread readable(scenarios::TimeSpread spread) {
+  for (Duration& time : spread.quantiles) time = readable(time);
+  return spread;
+}
+
+std::string readable_text(Duration time) { return yaml_duration(readable(time)); }
+
 class CalibrationWriter {
  public:
   CalibrationWriter(const Calibration& calibration, const std::string& source)
@@ -24,7 +38,7 @@ class CalibrationWriter {
     out_ += "version: " + std::to_string(scenarios::kCalibrationVersion) + "\n";
     put_timing();
     if (calibration_.planner_latency > Duration::zero())
-      out_ += "planner: {latency: " + yaml_duration(calibration_.planner_latency) + "}\n";
+      out_ += "planner: {latency: " + readable_text(calibration_.planner_latency) + "}\n";
     put_observed();
     return std::move(out_);
   }
@@ -33,7 +47,7 @@ class CalibrationWriter {
   void put(std::string_view key, Duration time, const scenarios::TimeSpread& spread) {
     if (time == Duration::zero() && spread.empty()) return;
     lines_ += "  " + std::string(key) + ": " +
-              (spread.empty() ? yaml_duration(time) : yaml_spread(spread)) + "\n";
+              (spread.empty() ? readable_text(time) : yaml_spread(readable(spread))) + "\n";
   }
 
   void put_timing() {
@@ -50,13 +64,14 @@ class CalibrationWriter {
   void put_observed() {
     out_ += "observed:\n  journals: " + std::to_string(calibration_.journals) +
             "\n  jobs: " + std::to_string(calibration_.jobs) +
-            "\n  length: " + yaml_duration(calibration_.length) +
+            "\n  length: " + readable_text(calibration_.length) +
             "\n  failures_that_took_work: " + std::to_string(calibration_.losses) + "\n";
     for (const FittedTime& time : calibration_.times) {
       FlowMap map;
       map.integer("samples", static_cast<std::int64_t>(time.count));
-      map.duration("shortest", time.shortest).duration("p10", time.p10);
-      map.duration("p50", time.p50).duration("p90", time.p90).duration("longest", time.longest);
+      map.put("shortest", readable_text(time.shortest)).put("p10", readable_text(time.p10));
+      map.put("p50", readable_text(time.p50)).put("p90", readable_text(time.p90));
+      map.put("longest", readable_text(time.longest));
       if (time.held_out)
         map.put("held_out_error_p50", rounded_number(time.held_out->error_p50))
             .put("held_out_error_p90", rounded_number(time.held_out->error_p90))

@@ -13,7 +13,8 @@ constexpr std::uint64_t kRescale = 3;
 }  // namespace
 
 double DrawnTimes::part(std::uint64_t purpose, JobId job, std::uint64_t which) const {
-  const std::uint64_t run = mixed_bits(scenario_.seed ^ (purpose << 56));
+  const std::uint64_t draws = mixed_bits(scenario_.timing.spread.draws ^ (purpose << 56));
+  const std::uint64_t run = mixed_bits(scenario_.seed ^ draws);
   const std::uint64_t bits = mixed_bits(mixed_bits(run + job.value) + which);
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }

@@ -46,9 +46,7 @@ class WorkFollow {
  public:
   WorkFollow(const RecordedJob& job, Duration pause, Losses* losses)
       : job_(job), pause_(pause), losses_(losses) {
-    for (const WorkFact& fact : job.facts)
-      if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.replicas > 0)
-        rates_.try_emplace(fact.replicas, fact.rate);
+    find_rates();
     reports_ = !rates_.empty();
     if (const auto all = said_in_all()) said_ = *all;
   }
@@ -112,6 +110,24 @@ class WorkFollow {
   double said() const { return said_; }
 
  private:
+  // In a cluster a report can come before the last worker's readiness: it is of all of them.
+  void find_rates() {
+    bool formed = false;
+    double early = 0;
+    for (const WorkFact& fact : job_.facts) {
+      if (fact.kind == WorkFact::Kind::Members) {
+        formed = fact.any_ready && (formed || fact.whole);
+        if (formed && early > 0) rates_.try_emplace(fact.replicas, early);
+        if (formed || !fact.any_ready) early = 0;
+      } else if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.replicas > 0) {
+        if (formed)
+          rates_.try_emplace(fact.replicas, fact.rate);
+        else
+          early = fact.rate;
+      }
+    }
+  }
+
   // An oracle tells what remains: then all units are known from the first report on.
   std::optional<double> said_in_all() const {
     for (const WorkFact& fact : job_.facts)
@@ -166,6 +182,8 @@ class WorkFollow {
     generation_ = fact.generation;
     size_ = fact.replicas;
     rate_ = working_ ? rate_at(size_) : 0;
+    if (working_ && !was_working && early_ > 0) rate_ = early_;
+    if (working_ || !fact.any_ready) early_ = 0;
     if (pauses_now) pause_rate_ = rate_;
   }
 
@@ -207,7 +225,10 @@ class WorkFollow {
       }
     }
     done_ = fact.done;
-    if (working_) rate_ = fact.rate;
+    if (working_)
+      rate_ = fact.rate;
+    else
+      early_ = fact.rate;
   }
 
   const RecordedJob& job_;
@@ -224,6 +245,7 @@ class WorkFollow {
   double done_ = 0;
   double pause_rate_ = 0;
   double rate_ = 0;
+  double early_ = 0;  ///< Reported before all workers were ready, for when they are.
   double lost_ = 0;
   double worked_s_ = 0;
   double said_ = 0;

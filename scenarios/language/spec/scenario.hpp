@@ -51,6 +51,7 @@ struct TimingSpread {
   TimeSpread stop;
   TimeSpread restore;  ///< Drawn together with `start`: the slower a start, the slower its restore.
   TimeSpread rescale;
+  std::uint64_t draws = 0;  ///< Other draws of the same run: mixed into the scenario's seed.
 
   friend bool operator==(const TimingSpread&, const TimingSpread&) = default;
 };

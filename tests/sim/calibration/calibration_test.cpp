@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "core/base/random.hpp"
@@ -42,33 +43,108 @@ faults:
 )";
 }
 
-TEST(Calibration, LearnsWhatWasSetToTheNanosecond) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+/// Times that are set in a simulated cluster.
+struct KnownTimes {
+  Duration start;
+  Duration stop;
+  Duration restore;
+  Duration rescale;
+
+  static KnownTimes drawn(std::uint64_t seed) {
     Random random = Random::stream(seed, "calibration");
-    const auto drawn = [&](std::int64_t from_ms, std::int64_t to_ms) {
+    const auto between = [&](std::int64_t from_ms, std::int64_t to_ms) {
       return Duration::milliseconds(random.between(from_ms, to_ms));
     };
-    const Duration start = drawn(500, 20'000);
-    const Duration stop = drawn(100, 8'000);
-    const Duration restore = drawn(100, 9'000);
-    const Duration rescale = drawn(50, 6'000);
+    return {between(500, 20'000), between(100, 8'000), between(100, 9'000), between(50, 6'000)};
+  }
+
+  std::string yaml() const {
     FlowMap map;
     map.duration("start", start).duration("stop", stop);
     map.duration("restore", restore).duration("rescale", rescale);
-    const Calibration found = learned(busy(seed, map.text()));
-    EXPECT_EQ(found.timing.start, start);
-    EXPECT_EQ(found.timing.stop, stop);
-    EXPECT_EQ(found.timing.restore, restore);
-    // Progress is told in doubles, from which the pause is taken back.
-    EXPECT_NEAR(found.timing.rescale.in_seconds(), rescale.in_seconds(), 1e-6);
-    EXPECT_TRUE(found.timing.spread.start.empty());
-    EXPECT_TRUE(found.timing.spread.stop.empty());
-    for (const FittedTime& time : found.times) {
-      if (!time.held_out) continue;
-      EXPECT_NEAR(time.held_out->error_p90, 0, 1e-6) << orrery::to_string(time.kind);
-    }
+    return map.text();
   }
+};
+
+/// What was learned otherwise than it was set; empty: nothing.
+std::string wrong(const KnownTimes& known, const Calibration& found) {
+  std::string out;
+  const auto compare = [&](const std::string& name, Duration is, Duration was, Duration slack) {
+    if (std::abs(is.ns - was.ns) > slack.ns)
+      out += name + " is " + yaml_duration(is) + ", was set to " + yaml_duration(was) + "\n";
+  };
+  compare("start", found.timing.start, known.start, {});
+  compare("stop", found.timing.stop, known.stop, {});
+  compare("restore", found.timing.restore, known.restore, {});
+  // Progress is told in doubles, from which the pause is taken back.
+  compare("rescale", found.timing.rescale, known.rescale, Duration{1'000});
+  for (const FittedTime& time : found.times)
+    if (time.held_out && time.held_out->error_p90 > 1e-6)
+      out += std::string(orrery::to_string(time.kind)) + " varies, and was set not to\n";
+  if (!found.timing.spread.start.empty() || !found.timing.spread.stop.empty())
+    out += "starts or stops have a spread\n";
+  return out;
+}
+
+TEST(Calibration, LearnsWhatWasSetToTheNanosecond) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const KnownTimes known = KnownTimes::drawn(seed);
+    EXPECT_EQ(wrong(known, learned(busy(seed, known.yaml()))), "") << "seed " << seed;
+  }
+}
+
+TEST(Calibration, LearnsTheSameThroughTheNoiseOfRealJournals) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const KnownTimes known = KnownTimes::drawn(seed);
+    MemoryStore store;
+    record(busy(seed, known.yaml()), store);
+    const auto run = read_recorded_run(store, "journal", {});
+    ASSERT_TRUE(run);
+    const Duration noise = Duration::milliseconds(20);
+    EXPECT_EQ(wrong(known, fit({observed_times(*run, noise)}, noise)), "") << "seed " << seed;
+  }
+}
+
+// Learners that are wrong on purpose: the comparison above finds each, in every seed.
+TEST(Calibration, AWrongLearnerIsFound) {
+  struct Planted {
+    const char* what;
+    void (*change)(ObservedTimes&);
+  };
+
+  const auto move = [](ObservedTimes& times, TimeKind from, TimeKind to) {
+    times.of(to).insert(times.of(to).end(), times.of(from).begin(), times.of(from).end());
+    times.of(from).clear();
+  };
+  static const auto kMove = move;
+  const Planted planted[] = {
+      {"restarts are taken for first starts",
+       [](ObservedTimes& times) { kMove(times, TimeKind::Restart, TimeKind::Start); }},
+      {"first starts are taken for restarts",
+       [](ObservedTimes& times) { kMove(times, TimeKind::Start, TimeKind::Restart); }},
+      {"a pause counts twice",
+       [](ObservedTimes& times) {
+         for (Duration& pause : times.of(TimeKind::Rescale)) pause = pause * 2;
+       }},
+      {"stops end a millisecond early",
+       [](ObservedTimes& times) {
+         for (Duration& stop : times.of(TimeKind::Stop)) stop = stop - Duration::milliseconds(1);
+       }},
+      {"one start is taken from another job's order",
+       [](ObservedTimes& times) {
+         times.of(TimeKind::Start).front() += Duration::milliseconds(700);
+       }},
+      {"no restart is seen", [](ObservedTimes& times) { times.of(TimeKind::Restart).clear(); }},
+  };
+  for (const Planted& each : planted)
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      const KnownTimes known = KnownTimes::drawn(seed);
+      ObservedTimes times = observed(busy(seed, known.yaml()));
+      ASSERT_EQ(wrong(known, fit({times}, Duration::zero())), "");
+      each.change(times);
+      EXPECT_NE(wrong(known, fit({times}, Duration::zero())), "")
+          << each.what << ", seed " << seed << " is not found";
+    }
 }
 
 TEST(Calibration, FindsCheckpointsByWhatFailuresTook) {
