@@ -10,13 +10,26 @@
 namespace orrery::sim {
 namespace {
 
+/// A report that comes with a change comes within so many times the noise.
+constexpr std::int64_t kLateReport = 6;
+
 /// Whether a start went on from what was saved: what the job says first after it, else whether it
 /// had worked before.
-bool goes_on(const RecordedJob& job, const StartSample& start) {
+bool goes_on(const RecordedJob& job, const StartSample& start, Duration noise) {
   for (const WorkFact& fact : job.facts)
-    if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.at >= start.up_at)
+    if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.at >= start.up_at - noise)
       return fact.done > 0;
   return start.restores;
+}
+
+/// Whether a worker of the job ended by itself then, or any node or device was lost.
+bool failed_between(const RecordedRun& run, const RecordedJob& job, Instant from, Instant to) {
+  const auto between = [&](Instant at) { return at >= from && at <= to; };
+  return std::ranges::any_of(
+             job.ends,
+             [&](const RecordedEnd& end) { return between(end.at) && end.at < job.finished; }) ||
+         std::ranges::any_of(run.faults,
+                             [&](const scenarios::Fault& fault) { return between(fault.at); });
 }
 
 /// Follows the work of one job for what stood still, between each two of its reports: for changes
@@ -47,6 +60,10 @@ class StandstillReader {
           break;
       }
     }
+    // Pauses of changes that follow each other closely overlap.
+    std::vector<Duration>& pauses = out_.of(TimeKind::Rescale);
+    const std::vector<Duration>& clear = single_.empty() ? several_ : single_;
+    pauses.insert(pauses.end(), clear.begin(), clear.end());
   }
 
  private:
@@ -89,25 +106,26 @@ class StandstillReader {
   void look(double done, Instant at) {
     if (!from_) return;
     std::int64_t changes = 0;
+    const bool tainted = std::exchange(tainted_, false);
     for (const Happened& each : happened_) {
       if (each.at >= at - noise_) continue;
       changes += each.change ? 1 : 0;
+      // Where messages take long, this may be the report that comes with the change.
+      tainted_ = tainted_ || (each.change && each.at >= at - noise_ * kLateReport);
       if (each.resize && each.at > from_->at + noise_) return;
       if (each.change && each.at > from_->at + noise_) saved_.reset();
     }
     const double worked_s = (done - from_->done) / from_->rate;
-    if (changes == 0 || worked_s <= noise_.in_seconds() || went_wrong(from_->at, at)) return;
+    if (changes == 0 || tainted || tainted_ || worked_s <= noise_.in_seconds() ||
+        went_wrong(from_->at, at))
+      return;
     const Duration still = (at - from_->at) - Duration::from_seconds(worked_s);
-    out_.of(TimeKind::Rescale).push_back(Duration{std::max<std::int64_t>(0, still.ns) / changes});
+    (changes == 1 ? single_ : several_)
+        .push_back(Duration{std::max<std::int64_t>(0, still.ns) / changes});
   }
 
   bool went_wrong(Instant from, Instant to) const {
-    const auto between = [&](Instant at) { return at >= from - noise_ && at <= to; };
-    return std::ranges::any_of(
-               job_.ends,
-               [&](const RecordedEnd& end) { return between(end.at) && end.at < job_.finished; }) ||
-           std::ranges::any_of(run_.faults,
-                               [&](const scenarios::Fault& fault) { return between(fault.at); });
+    return failed_between(run_, job_, from - noise_, to);
   }
 
   void note_checkpoint(const WorkFact& fact) {
@@ -130,6 +148,9 @@ class StandstillReader {
   std::optional<WorkFact> from_;   ///< The last report, where nothing has ended the work since.
   std::optional<WorkFact> saved_;  ///< The last one that told of a checkpoint.
   std::vector<Happened> happened_;
+  std::vector<Duration> single_;   ///< Pauses of changes that stood alone between two reports,
+  std::vector<Duration> several_;  ///< and mean ones of several.
+  bool tainted_ = false;           ///< The pause of a change before `from_` may lie behind it.
   bool was_ready_ = false;
   Generation generation_;
   std::int32_t size_ = 0;
@@ -168,7 +189,8 @@ ObservedTimes observed_times(const RecordedRun& run, Duration noise) {
       if (start.failed)
         ++out.starts_failed;
       else
-        out.of(goes_on(job, start) ? TimeKind::Restart : TimeKind::Start).push_back(start.took);
+        out.of(goes_on(job, start, noise) ? TimeKind::Restart : TimeKind::Start)
+            .push_back(start.took);
     }
     StandstillReader(run, job, noise, out).run();
   }
@@ -182,6 +204,8 @@ ObservedTimes observed_times(const RecordedRun& run, Duration noise) {
   ObservedLosses losses = observed_losses(run, pause);
   for (std::size_t i = 0; i < losses.lost_s.size(); ++i) {
     if (losses.lost_s[i] <= noise.in_seconds()) continue;
+    if (!failed_between(run, run.jobs[losses.job[i]], losses.from[i] - noise, losses.to[i]))
+      continue;
     out.lost_s.push_back(losses.lost_s[i]);
     out.saved_after_s.push_back(losses.saved_after_s[i]);
   }

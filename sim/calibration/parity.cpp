@@ -213,6 +213,11 @@ class Comparison {
 
 }  // namespace
 
+double ParityRow::relative(double predicted_s, double value_s) const {
+  const double least = figure == ParityFigure::Step ? 1e-12 : kParityShortest;
+  return (predicted_s - value_s) / std::max(value_s, least);
+}
+
 std::array<ParityTotal, 3> parity_totals(const std::vector<ParityRow>& rows) {
   std::array<ParityTotal, 3> out;
   for (std::size_t figure = 0; figure < out.size(); ++figure) {
@@ -225,11 +230,10 @@ std::array<ParityTotal, 3> parity_totals(const std::vector<ParityRow>& rows) {
       if (static_cast<std::size_t>(row.figure) != figure) continue;
       total.unmatched += row.unmatched;
       for (const double measured : row.measured_s) {
-        if (measured <= 0) continue;
         const double error = row.error(measured);
         biases.push_back(error);
         errors.push_back(std::abs(error));
-        uncalibrated.push_back(std::abs(row.uncalibrated_s - measured) / measured);
+        uncalibrated.push_back(std::abs(row.relative(row.uncalibrated_s, measured)));
         inside += measured >= row.predicted.p10 && measured <= row.predicted.p90 ? 1 : 0;
       }
     }

@@ -41,8 +41,11 @@ struct ParityRow {
   /// Runs in which only one of both has the figure: a failure that is there in one world only.
   std::size_t unmatched = 0;
 
-  /// (predicted - measured) / measured, where `value_s` was measured.
-  double error(double value_s) const { return (predicted.p50 - value_s) / value_s; }
+  /// (predicted - measured) / measured, where `value_s` was measured. Of less than kParityShortest
+  /// the difference counts as of so much, except for steps.
+  double error(double value_s) const { return relative(predicted.p50, value_s); }
+
+  double relative(double predicted_s, double value_s) const;
 };
 
 /// One kind of figure over all jobs and runs.
@@ -77,6 +80,9 @@ struct Parity {
   std::size_t runs_measured = 0;
   std::size_t runs_predicted = 0;
 };
+
+/// Times below it are made of the ways of messages, which nobody predicts.
+inline constexpr double kParityShortest = 0.05;
 
 /// A mean error from which on a row is explained.
 inline constexpr double kParityWrong = 0.05;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sim/expectations/decision_log.hpp"
-#include "sim/expectations/recovery_record.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -19,7 +18,14 @@ class FiguresListener final : public RunListener {
   void on_notices(std::span<const Notice> notices, const State&, const JobTable&) override {
     for (const Notice& notice : notices) {
       decisions_.on_notice(notice);
-      recoveries_.on_notice(notice);
+      if (notice.kind == NoticeKind::IncidentOpened) {
+        Incident& incident = incidents_[{notice.job, notice.incident}];
+        incident.cause = notice.reason;
+        incident.noticed = notice.at;
+      } else if (notice.kind == NoticeKind::IncidentClosed) {
+        const auto open = incidents_.find({notice.job, notice.incident});
+        if (open != incidents_.end()) open->second.recovered = notice.at;
+      }
     }
   }
 
@@ -27,56 +33,90 @@ class FiguresListener final : public RunListener {
 
   std::vector<RecoveryFigure> of(JobId job) const {
     std::vector<RecoveryFigure> out;
-    for (const IncidentRecord& incident : recoveries_.incidents()) {
-      if (incident.job != job) continue;
+    for (const auto& [name, incident] : incidents_) {
+      if (name.first != job) continue;
       RecoveryFigure& figure = out.emplace_back();
       figure.cause = incident.cause;
       if (!incident.recovered.is_never())
-        figure.took_s = (incident.recovered - incident.at).in_seconds();
+        figure.took_s = (incident.recovered - incident.noticed).in_seconds();
     }
     return out;
   }
 
  private:
+  struct Incident {
+    Reason cause = Reason::WorkerFailed;
+    Instant noticed;
+    Instant recovered = Instant::never();
+  };
+
   DecisionLog decisions_;
-  RecoveryRecord recoveries_;
+  std::map<std::pair<JobId, std::uint32_t>, Incident> incidents_;  ///< By job and number.
 };
 
-/// How long one unit takes at each size, over all stretches in which nothing else happened.
-std::map<std::int32_t, double> steps_of(const RecordedJob& job, double units, Duration noise) {
-  std::map<std::int32_t, std::pair<double, double>> sums;  // Seconds and units, by replicas.
-  std::optional<WorkFact> from;
-  std::int32_t size = 0;
-  Instant changed;
-  const auto look = [&](double done, Instant at) {
-    if (!from || done <= from->done || size <= 0 || changed > from->at + noise) return;
-    auto& [seconds, work] = sums[size];
-    seconds += (at - from->at).in_seconds();
-    work += done - from->done;
-  };
-  for (const WorkFact& fact : job.facts) {
-    switch (fact.kind) {
-      case WorkFact::Kind::Members:
-        // What changes at the instant of a report changes after the stretch that it ends.
-        changed = fact.at;
-        size = fact.any_ready ? fact.replicas : 0;
-        if (!fact.any_ready) from.reset();
-        break;
-      case WorkFact::Kind::Report: {
-        const bool just_changed = changed > fact.at - noise || changed == fact.at;
-        if (!just_changed) look(fact.done, fact.at);
-        from = fact.rate > 0 ? std::optional(fact) : std::nullopt;
-        break;
+/// How long one unit takes at each size, over all stretches between two reports in which nothing
+/// else happened. A pause at their begin is part of it.
+class StepReader {
+ public:
+  StepReader(double units, Duration noise) : units_(units), noise_(noise) {}
+
+  std::map<std::int32_t, double> read(const std::vector<WorkFact>& facts) {
+    for (const WorkFact& fact : facts) {
+      switch (fact.kind) {
+        case WorkFact::Kind::Members:
+          members(fact);
+          break;
+        case WorkFact::Kind::Report:
+          look(fact.done, fact.at);
+          from_ = fact.rate > 0 ? std::optional(fact) : std::nullopt;
+          base_ = size_;
+          changes_.clear();
+          break;
+        case WorkFact::Kind::End:
+          if (units_ > 0) look(units_, fact.at);
+          break;
       }
-      case WorkFact::Kind::End:
-        if (units > 0) look(units, fact.at);
-        break;
     }
+    std::map<std::int32_t, double> out;
+    for (const auto& [replicas, sum] : sums_) out[replicas] = sum.first / sum.second;
+    return out;
   }
-  std::map<std::int32_t, double> out;
-  for (const auto& [replicas, sum] : sums) out[replicas] = sum.first / sum.second;
-  return out;
-}
+
+ private:
+  void members(const WorkFact& fact) {
+    size_ = fact.any_ready ? fact.replicas : 0;
+    if (!fact.any_ready) from_.reset();
+    changes_.emplace_back(fact.at, size_);
+  }
+
+  // What changes at the ends of a stretch, as far as that can be told, is what begins or ends it.
+  void look(double done, Instant at) {
+    if (!from_ || done <= from_->done) return;
+    const Duration stretch = at - from_->at;
+    const Duration slack = std::max(noise_, Duration{noise_.ns > 0 ? stretch.ns / kSlackPart : 0});
+    std::int32_t size = base_;
+    for (const auto& [when, replicas] : changes_) {
+      if (when <= from_->at + slack)
+        size = replicas;
+      else if (when < at - slack)
+        return;
+    }
+    if (size <= 0) return;
+    auto& [seconds, work] = sums_[size];
+    seconds += stretch.in_seconds();
+    work += done - from_->done;
+  }
+
+  static constexpr std::int64_t kSlackPart = 25;  ///< Of a stretch, where there is noise.
+
+  double units_;
+  Duration noise_;
+  std::optional<WorkFact> from_;
+  std::int32_t base_ = 0;  ///< Replicas that worked at `from_`.
+  std::int32_t size_ = 0;
+  std::vector<std::pair<Instant, std::int32_t>> changes_;   ///< Since `from_`: when, to what size.
+  std::map<std::int32_t, std::pair<double, double>> sums_;  ///< Seconds and units, by replicas.
+};
 
 /// What the job did from its submission to `end`.
 std::array<double, kJobTimes> times_of(const RecordedJob& job, Instant started, Instant end) {
@@ -122,7 +162,7 @@ Result<RunFigures> run_figures(StateStore& store,
     const Instant started = table.contains(job.id) ? table[job.id].started : Instant::never();
     figures.spent_s = times_of(job, started, std::min(job.finished, run->end));
     const auto all = units.find(figures.name);
-    figures.step_s = steps_of(job, all == units.end() ? 0 : all->second, noise);
+    figures.step_s = StepReader(all == units.end() ? 0 : all->second, noise).read(job.facts);
     figures.recoveries = listener.of(job.id);
   }
   return out;

@@ -31,7 +31,8 @@ inline constexpr std::size_t kJobTimes = 5;
 
 struct RecoveryFigure {
   Reason cause = Reason::WorkerFailed;
-  std::optional<double> took_s;  ///< From the failure to its recovery; nothing: none was.
+  /// From when the controller noticed the failure to the recovery; nothing: none was.
+  std::optional<double> took_s;
 };
 
 struct JobFigures {

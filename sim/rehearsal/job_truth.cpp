@@ -39,6 +39,8 @@ struct Losses {
   std::vector<Duration> pauses;       ///< After a change of membership while work went on.
   std::vector<double> saved_after_s;  ///< From the begin of work to what was saved.
   std::vector<double> lost_s;         ///< From there to the failure.
+  std::vector<Instant> from;          ///< The report before,
+  std::vector<Instant> to;            ///< and the one after.
 };
 
 /// Follows the work of one job through its facts.
@@ -218,6 +220,8 @@ class WorkFollow {
           losses_->lost_s.push_back(-difference / fact.rate);
           losses_->saved_after_s.push_back((fact.at - working_since_).in_seconds() -
                                            (-difference / fact.rate));
+          losses_->from.push_back(told_at_);
+          losses_->to.push_back(fact.at);
         }
       } else {
         gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;
@@ -225,6 +229,7 @@ class WorkFollow {
       }
     }
     done_ = fact.done;
+    told_at_ = fact.at;
     if (working_)
       rate_ = fact.rate;
     else
@@ -253,6 +258,7 @@ class WorkFollow {
   std::int32_t first_size_ = 0;
   Generation generation_;
   Instant as_of_;
+  Instant told_at_;
   Instant pause_from_;
   Instant working_since_;
   Instant paused_until_;
@@ -548,8 +554,16 @@ class TruthMaker {
 
 ObservedLosses observed_losses(const RecordedRun& run, Duration rescale) {
   Losses losses;
-  for (const RecordedJob& job : run.jobs) WorkFollow(job, rescale, &losses).run();
-  return {std::move(losses.lost_s), std::move(losses.saved_after_s)};
+  ObservedLosses out;
+  for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+    WorkFollow(run.jobs[i], rescale, &losses).run();
+    out.job.resize(losses.lost_s.size(), i);
+  }
+  out.lost_s = std::move(losses.lost_s);
+  out.saved_after_s = std::move(losses.saved_after_s);
+  out.from = std::move(losses.from);
+  out.to = std::move(losses.to);
+  return out;
 }
 
 RunTruth truth_of(const RecordedRun& run) { return TruthMaker(run).make(); }

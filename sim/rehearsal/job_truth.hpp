@@ -43,6 +43,9 @@ struct RunTruth {
 struct ObservedLosses {
   std::vector<double> lost_s;         ///< Seconds of work that were lost.
   std::vector<double> saved_after_s;  ///< From the begin of the work to what was saved of it.
+  std::vector<Instant> from;          ///< The last report before what took it,
+  std::vector<Instant> to;            ///< and the first one after.
+  std::vector<std::size_t> job;
 };
 
 /// Where `rescale` is what a change of membership costs.
