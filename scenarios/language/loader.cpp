@@ -136,6 +136,12 @@ Result<Scenario> parse_scenario(std::string_view text,
   return parsed(text, file, overrides, Opens::Nothing);
 }
 
+Result<Scenario> load_scenario_text(std::string_view text,
+                                    const std::string& file,
+                                    const std::vector<Override>& overrides) {
+  return parsed(text, file, overrides, Opens::Calibration);
+}
+
 Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
   std::ifstream in(path, std::ios::binary);
   const std::optional<std::string> text = rest_of(in);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "tools/client/job_sources.hpp"
 #include "tools/client/json_reading.hpp"
@@ -18,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kLookMs = 50;
+constexpr int kProbeLookMs = 50;
 constexpr int kPhaseLooks = 20 * 120;  // Two minutes for a job to get where it is wanted.
 constexpr int kStepsLooks = 20;        // A second of steps between two changes.
 constexpr std::int32_t kRescales = 4;
@@ -73,7 +72,7 @@ class ProbeJob {
         session_.note(ExitCode::Unmet);
         return false;
       }
-      ::poll(nullptr, 0, kLookMs);
+      ::poll(nullptr, 0, kProbeLookMs);
     }
     if (interrupted())
       session_.note(ExitCode::Interrupted);
@@ -134,14 +133,14 @@ std::vector<double> between(const json& events,
                             const std::vector<std::string>& from,
                             const std::string& to) {
   std::vector<double> out;
-  std::optional<std::int64_t> began;
+  std::int64_t began = 0;  // 0: none has.
   for (const json& event : events) {
     const std::string name = text_of(event, "name");
-    if (std::ranges::find(from, name) != from.end())
+    if (std::ranges::find(from, name) != from.end()) {
       began = number_of(event, "at");
-    else if (name == to && began) {
-      out.push_back(static_cast<double>(number_of(event, "at") - *began) / 1e9);
-      began.reset();
+    } else if (name == to && began > 0) {
+      out.push_back(static_cast<double>(number_of(event, "at") - began) / 1e9);
+      began = 0;
     }
   }
   return out;
@@ -222,12 +221,12 @@ class Probes {
     if (!job.submit(plan_, "{min: 1, max: 2}", command) || !job.await("Running", 1)) return false;
     for (std::int32_t change = 0; change < kRescales; ++change) {
       const std::int32_t wanted = change % 2 == 0 ? 2 : 1;
-      ::poll(nullptr, 0, kLookMs * kStepsLooks);
+      ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
       job.scale(wanted);
-      ::poll(nullptr, 0, kLookMs);
+      ::poll(nullptr, 0, kProbeLookMs);
       if (!job.await("Running", wanted)) return false;
     }
-    ::poll(nullptr, 0, kLookMs * kStepsLooks);
+    ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
     take_rebuilds(job.log());
     job.stop();
     if (!await_exit(job)) return false;
@@ -243,7 +242,7 @@ class Probes {
   bool await_exit(ProbeJob& job) {
     for (int look = 0; look < kPhaseLooks && !interrupted(); ++look) {
       if (!between(job.events(), {"JobFailed"}, "WorkersExited").empty()) return true;
-      ::poll(nullptr, 0, kLookMs);
+      ::poll(nullptr, 0, kProbeLookMs);
     }
     return false;
   }
