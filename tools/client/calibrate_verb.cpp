@@ -1,7 +1,7 @@
 // calibrate: measures the cluster of a running controller by jobs of its own.
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -68,6 +68,15 @@ Result<ProbePlan> plan_of(const Arguments& arguments) {
   return plan;
 }
 
+/// On this machine the worker beside this program, where there is one: it need not be in a PATH.
+std::string worker_for(const ServerAddress& server, const std::string& worker) {
+  std::error_code code;
+  if (!server.is_local() || worker.find('/') != worker.npos) return worker;
+  const auto beside =
+      std::filesystem::read_symlink("/proc/self/exe", code).parent_path() / worker;
+  return std::filesystem::exists(beside, code) ? beside.string() : worker;
+}
+
 /// The models of the cluster's devices; empty: it has none.
 std::vector<std::string> device_models(Session& session) {
   std::vector<std::string> out;
@@ -91,10 +100,11 @@ Status write_text(const std::string& path, const std::string& text) {
 
 ExitCode run_calibrate(const Arguments& arguments, Console& console) {
   const auto options = client_options(arguments);
-  const auto plan = plan_of(arguments);
+  auto plan = plan_of(arguments);
   if (!options) console.errors(options.errors());
   if (!plan) console.errors(plan.errors());
   if (!options || !plan) return ExitCode::BadInput;
+  plan->worker = worker_for(options->server, plan->worker);
   Session session(*options, console);
   const std::vector<std::string> models = device_models(session);
   if (session.code() != ExitCode::Met) return session.code();

@@ -65,7 +65,7 @@ class ProbeJob {
       const json job = session_.ask({.target = job_target(name_)}, "job " + name_);
       if (job.is_null()) return false;
       const std::string now = text_of(job, "phase");
-      if (now == phase && (ready == 0 || number_of(job, "ready") == ready)) return true;
+      if (now == phase && (ready == 0 || number_of(job, "ready_replicas") == ready)) return true;
       if (now == "Failed" || now == "Succeeded") {
         session_.console().err(name_ + ": " + now + ": " + text_of(job, "message") + "\n" +
                                last_words());
@@ -210,7 +210,14 @@ class Probes {
     append(out_.reads_s, numbers_of(measured, "checkpoint_read_s"));
     if (ranks < 2) return;
     for (const json& sum : list_of(measured, "all_reduce"))
-      out_.sums.push_back({ranks, real_of(sum, "bytes"), numbers_of(sum, "times_s")});
+      append(sum_of(ranks, real_of(sum, "bytes")).times_s, numbers_of(sum, "times_s"));
+  }
+
+  /// All starts of so many ranks are one sample.
+  ProbeSum& sum_of(std::int32_t ranks, double bytes) {
+    for (ProbeSum& sum : out_.sums)
+      if (sum.ranks == ranks && sum.bytes == bytes) return sum;
+    return out_.sums.emplace_back(ProbeSum{ranks, bytes, {}});
   }
 
   /// An elastic job that grows and shrinks, and is stopped.

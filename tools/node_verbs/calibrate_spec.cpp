@@ -40,7 +40,8 @@ VerbSpec calibrate_spec() {
             .help = "devices of each rank (default: 0, on the CPU)"},
            {.name = "--worker",
             .value = "PROGRAM",
-            .help = "as the nodes find it (default: orrery-worker; on GPUs orrery-worker-cuda)"},
+            .help = "as the nodes find it (default: orrery-worker, of a controller on this machine the "
+                    "one beside this program; on GPUs orrery-worker-cuda)"},
            {.name = "--out",
             .value = "FILE",
             .help = "where the calibration is written (default: calibration.yaml)",
