@@ -72,8 +72,7 @@ Result<ProbePlan> plan_of(const Arguments& arguments) {
 std::string worker_for(const ServerAddress& server, const std::string& worker) {
   std::error_code code;
   if (!server.is_local() || worker.find('/') != worker.npos) return worker;
-  const auto beside =
-      std::filesystem::read_symlink("/proc/self/exe", code).parent_path() / worker;
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", code).parent_path() / worker;
   return std::filesystem::exists(beside, code) ? beside.string() : worker;
 }
 

@@ -103,10 +103,11 @@ std::string MeasuredCalibration::yaml(const std::string& source) const {
   if (!report.rescales_s.empty()) out += "  rescale: " + timing_text(report.rescales_s) + "\n";
   if (all_reduce || !device_model.empty()) out += "cluster:\n";
   if (all_reduce)
-    out += "  network: {nic_bandwidth: " + printed("%.4g", all_reduce->bandwidth / 1e6) +
-           "MB/s, latency: " +
-           std::to_string(static_cast<long long>(std::llround(all_reduce->latency_s / kHops * 1e9))) +
-           "ns}\n";
+    out +=
+        "  network: {nic_bandwidth: " + printed("%.4g", all_reduce->bandwidth / 1e6) +
+        "MB/s, latency: " +
+        std::to_string(static_cast<long long>(std::llround(all_reduce->latency_s / kHops * 1e9))) +
+        "ns}\n";
   if (!device_model.empty())
     out += "  devices: {" + device_model + ": {compute: " + printed("%.4g", report.flops / 1e9) +
            "GFLOPS}}\n";
@@ -154,29 +155,33 @@ MeasuredCalibration measured_calibration(ProbeReport report,
   MeasuredCalibration out;
   std::vector<AllReduceSample> samples;
   for (const ProbeSum& sum : report.sums)
-    if (!sum.times_s.empty())
-      samples.push_back({sum.ranks, sum.bytes, quantile(sum.times_s, 0.5)});
+    if (!sum.times_s.empty()) samples.push_back({sum.ranks, sum.bytes, quantile(sum.times_s, 0.5)});
   out.all_reduce = fit_all_reduce(samples);
   out.remarks = report.remarks;
   if (samples.empty())
-    out.remarks.emplace_back("no job had two ranks: the all-reduce was not measured, and network is "
-                             "not said; name --ranks");
+    out.remarks.emplace_back(
+        "no job had two ranks: the all-reduce was not measured, and network is "
+        "not said; name --ranks");
   else if (!out.all_reduce)
-    out.remarks.emplace_back("no latency and bandwidth explain the all-reduces: network is not said");
+    out.remarks.emplace_back(
+        "no latency and bandwidth explain the all-reduces: network is not said");
   else
-    out.remarks.emplace_back("network is what all-reduces came to where the ranks were: on one "
-                             "machine it is the loopback");
+    out.remarks.emplace_back(
+        "network is what all-reduces came to where the ranks were: on one "
+        "machine it is the loopback");
   if (plan.devices == 0)
-    out.remarks.emplace_back("ranks had no devices: the compute rate of no device model was "
-                             "measured; where there are GPUs name --devices 1 --worker "
-                             "orrery-worker-cuda");
+    out.remarks.emplace_back(
+        "ranks had no devices: the compute rate of no device model was "
+        "measured; where there are GPUs name --devices 1 --worker "
+        "orrery-worker-cuda");
   else if (models.size() != 1 || models.front().empty())
     out.remarks.emplace_back("devices have " + std::to_string(models.size()) +
                              " models or no name: the compute rate of none is said");
   else
     out.device_model = models.front();
-  out.remarks.emplace_back("a restart from a checkpoint was not measured: restore is not said; "
-                           "orrery calibrate --from JOURNAL learns it");
+  out.remarks.emplace_back(
+      "a restart from a checkpoint was not measured: restore is not said; "
+      "orrery calibrate --from JOURNAL learns it");
   out.report = std::move(report);
   return out;
 }

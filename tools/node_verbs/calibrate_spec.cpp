@@ -9,10 +9,12 @@ VerbSpec calibrate_spec() {
       .operands = "",
       .summary = "learn what starting, stopping and saving take, for simulators",
       .details =
-          "Writes a calibration file, which a scenario reads by its key calibration: starts, stops, "
+          "Writes a calibration file, which a scenario reads by its key calibration: starts, "
+          "stops, "
           "restores and pauses\nwith their spread, checkpoints, and the policy's latency. With "
           "--from it learns from journals, as orrery\nhistory takes them: every time is told with "
-          "the error that it has for samples that were held out, of several\njournals each in turn, "
+          "the error that it has for samples that were held out, of several\njournals each in "
+          "turn, "
           "of one every second sample. Without --from it measures the cluster of the running\n"
           "controller by jobs of orrery-worker: starts, stops and changes of membership, "
           "checkpoints, all-reduces by size\nand ranks, and the compute rate of devices. What was "
@@ -26,9 +28,7 @@ VerbSpec calibrate_spec() {
            {.name = "--ranks",
             .value = "LIST",
             .help = "numbers of ranks that are measured (default: 1,2,4)"},
-           {.name = "--starts",
-            .value = "N",
-            .help = "jobs of each number of ranks (default: 3)"},
+           {.name = "--starts", .value = "N", .help = "jobs of each number of ranks (default: 3)"},
            {.name = "--rounds",
             .value = "N",
             .help = "all-reduces of each size, and products (default: 20)"},
@@ -40,8 +40,9 @@ VerbSpec calibrate_spec() {
             .help = "devices of each rank (default: 0, on the CPU)"},
            {.name = "--worker",
             .value = "PROGRAM",
-            .help = "as the nodes find it (default: orrery-worker, of a controller on this machine the "
-                    "one beside this program; on GPUs orrery-worker-cuda)"},
+            .help =
+                "as the nodes find it (default: orrery-worker, of a controller on this machine the "
+                "one beside this program; on GPUs orrery-worker-cuda)"},
            {.name = "--out",
             .value = "FILE",
             .help = "where the calibration is written (default: calibration.yaml)",
