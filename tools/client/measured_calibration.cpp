@@ -43,6 +43,12 @@ std::string timing_text(const std::vector<double>& samples) {
   return "{quantiles: [" + out + "]}";
 }
 
+/// Bytes per second, without an exponent.
+std::string bandwidth_text(double bandwidth) {
+  return bandwidth >= 1e7 ? printed("%.0fMB/s", bandwidth / 1e6)
+                          : printed("%.0fkB/s", std::max(1.0, bandwidth / 1e3));
+}
+
 /// A sample by name; every second one is held out where there are four or more.
 CalibrationRow row_of(const std::string& name, const std::vector<double>& samples) {
   CalibrationRow row{.name = name, .samples = samples.size()};
@@ -104,13 +110,12 @@ std::string MeasuredCalibration::yaml(const std::string& source) const {
   if (all_reduce || !device_model.empty()) out += "cluster:\n";
   if (all_reduce)
     out +=
-        "  network: {nic_bandwidth: " + printed("%.4g", all_reduce->bandwidth / 1e6) +
-        "MB/s, latency: " +
+        "  network: {nic_bandwidth: " + bandwidth_text(all_reduce->bandwidth) + ", latency: " +
         std::to_string(static_cast<long long>(std::llround(all_reduce->latency_s / kHops * 1e9))) +
         "ns}\n";
   if (!device_model.empty())
-    out += "  devices: {" + device_model + ": {compute: " + printed("%.4g", report.flops / 1e9) +
-           "GFLOPS}}\n";
+    out += "  devices: {" + device_model +
+           ": {compute: " + printed("%.1fGFLOPS", report.flops / 1e9) + "}}\n";
   out += "observed:\n  device: \"" + report.device + "\"\n  backend: \"" + report.backend +
          "\"\n  gflops: " + printed("%.4g", report.flops / 1e9) + "\n";
   if (all_reduce && all_reduce->held_out_error)
