@@ -374,6 +374,7 @@ NOT_HERE = {
     "srun orrery agent --launcher slurm --config agent.yaml":
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
+    "tools/bench/parity_table.py build/bin/orrery": "measures for minutes: orrery parity of one scenario runs",
     "orrery parity scenarios/parity/*.yaml --runs 4": "measures for minutes: the line with crash.yaml runs",
     "tools/bench/placers.py": "measures for minutes: tests/system/papers/placers_test.py has a part of it",
     "tools/bench/placers.py --lists default --seeds 42..51": "as the line above",
