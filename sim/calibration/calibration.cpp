@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "sim/results/percentile.hpp"
 
@@ -138,6 +140,7 @@ class Fitter {
     fit_starts();
     fit_others();
     fit_checkpoints();
+    fit_speeds();
     add_remarks();
     return std::move(out_);
   }
@@ -211,6 +214,38 @@ class Fitter {
       out_.timing.checkpoint_interval = Sample(gaps).at(0.5) - out_.timing.checkpoint_cost;
     else
       out_.timing.checkpoint_interval = checkpoint_interval_of(lost_s, saved_after_s, noise_);
+  }
+
+  // Of profiles and sizes that ran on several models.
+  void fit_speeds() {
+    std::map<std::pair<std::string, std::int32_t>, std::map<std::string, std::vector<double>>> seen;
+    for (const ObservedTimes& journal : journals_)
+      for (const ObservedRate& rate : journal.rates)
+        seen[{rate.profile, rate.replicas}][rate.model].push_back(rate.rate);
+    std::map<std::string, std::uint64_t> counts;
+    for (const auto& [work, models] : seen)
+      if (models.size() > 1)
+        for (const auto& [model, rates] : models) ++counts[model];
+    if (counts.empty()) return;
+    const auto reference = std::ranges::max_element(
+        counts, [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto mean = [](const std::vector<double>& values) {
+      double sum = 0;
+      for (const double value : values) sum += value;
+      return sum / static_cast<double>(values.size());
+    };
+    out_.speeds.push_back({reference->first, 1, reference->second, 1, 1});
+    for (const auto& [model, count] : counts) {
+      std::vector<double> ratios;
+      for (const auto& [work, models] : seen)
+        if (model != reference->first && models.contains(model) &&
+            models.contains(reference->first))
+          ratios.push_back(mean(models.at(model)) / mean(models.at(reference->first)));
+      std::ranges::sort(ratios);
+      if (ratios.empty()) continue;
+      out_.speeds.push_back(
+          {model, percentile_of_sorted(ratios, 0.5), ratios.size(), ratios.front(), ratios.back()});
+    }
   }
 
   void add_remarks() {

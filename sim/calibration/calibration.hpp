@@ -32,11 +32,22 @@ struct FittedTime {
   std::optional<HeldOut> held_out;  ///< Nothing: there are too few samples to hold some out.
 };
 
+/// How fast a model of device is, against another.
+struct FittedSpeed {
+  std::string model;
+  double speed = 1;  ///< Work per second over that of the reference, whose own is 1.
+  std::uint64_t count =
+      0;             ///< Profiles and sizes that were seen on both; of the reference: of all.
+  double least = 1;  ///< The ratios of single ones.
+  double most = 1;
+};
+
 /// A cluster's times as the model reads them.
 struct Calibration {
   scenarios::Timing timing;
   Duration planner_latency;
   std::vector<FittedTime> times;     ///< Of the kinds that were seen, in the order of the enum.
+  std::vector<FittedSpeed> speeds;   ///< The reference first; empty: nothing ran on two models.
   std::vector<std::string> remarks;  ///< Sentences: what was not seen, or not used.
   std::uint64_t journals = 0;
   std::uint64_t jobs = 0;

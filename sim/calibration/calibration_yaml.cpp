@@ -39,6 +39,7 @@ class CalibrationWriter {
     put_timing();
     if (calibration_.planner_latency > Duration::zero())
       out_ += "planner: {latency: " + readable_text(calibration_.planner_latency) + "}\n";
+    put_speeds();
     put_observed();
     return std::move(out_);
   }
@@ -59,6 +60,15 @@ class CalibrationWriter {
     put("checkpoint_interval", timing.checkpoint_interval, {});
     put("checkpoint_cost", timing.checkpoint_cost, {});
     if (!lines_.empty()) out_ += "timing:\n" + lines_;
+  }
+
+  void put_speeds() {
+    if (calibration_.speeds.size() < 2) return;
+    out_ += "cluster:\n  devices:\n";
+    for (const FittedSpeed& speed : calibration_.speeds)
+      out_ += "    " + yaml_string(speed.model) + ": {speed: " + rounded_number(speed.speed) +
+              "}  # seen " + std::to_string(speed.count) + " times, " +
+              rounded_number(speed.least) + " to " + rounded_number(speed.most) + "\n";
   }
 
   void put_observed() {

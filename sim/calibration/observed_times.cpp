@@ -157,6 +157,18 @@ class StandstillReader {
   double all_units_ = 0;
 };
 
+/// The rates of a job that has a profile, each size on each model once.
+void take_rates(const RecordedJob& job, ObservedTimes& out) {
+  if (job.spec->profile->empty()) return;
+  std::map<std::pair<std::int32_t, std::string>, double> rates;
+  for (const WorkFact& fact : job.facts)
+    if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.whole &&
+        !fact.device_model.empty())
+      rates[{fact.replicas, fact.device_model}] = fact.rate;  // The last one is the steadiest.
+  for (const auto& [where, rate] : rates)
+    out.rates.push_back({*job.spec->profile, where.first, where.second, rate});
+}
+
 /// Of workers that were asked together the last one to end tells how long a stop takes.
 void take_stops(const RecordedRun& run, ObservedTimes& out) {
   std::map<std::pair<JobId, Instant>, std::pair<Duration, bool>> orders;
@@ -193,6 +205,7 @@ ObservedTimes observed_times(const RecordedRun& run, Duration noise) {
             .push_back(start.took);
     }
     StandstillReader(run, job, noise, out).run();
+    take_rates(job, out);
   }
   take_stops(run, out);
   for (const Duration delay : run.plan_delays)

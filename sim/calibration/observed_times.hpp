@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/base/enum_names.hpp"
@@ -22,10 +23,19 @@ enum class TimeKind : std::uint8_t {
   Planner,         ///< From the view that the policy saw to its plan.
 };
 
+/// How fast a job worked on devices of one model.
+struct ObservedRate {
+  std::string profile;  ///< Jobs of one profile do the same work.
+  std::int32_t replicas = 0;
+  std::string model;
+  double rate = 0;  ///< Units per second.
+};
+
 /// The samples of one journal.
 struct ObservedTimes {
   std::array<std::vector<Duration>, 6> samples;  ///< [TimeKind], in the journal's order.
   std::vector<Duration> checkpoint_gaps;         ///< Between two checkpoints that were reported.
+  std::vector<ObservedRate> rates;               ///< One for each job, size and model.
   std::vector<double> lost_s;                    ///< Work that failures took, in seconds;
   std::vector<double> saved_after_s;             ///< see ObservedLosses.
   std::uint64_t starts_failed = 0;               ///< Of jobs whose workers did not come up.

@@ -272,6 +272,7 @@ class RunReader {
   void outside(const EpochStarted&, const Event&) { ++out_.epochs; }
 
   void outside(const NodesDeclared& body, const Event& event) {
+    for (const NodeGroup& group : body.groups) model_of_group_[group.name] = group.device_model;
     out_.groups.insert(out_.groups.end(), body.groups.begin(), body.groups.end());
     if (out_.jobs.empty())
       out_.groups_at_begin = out_.groups.size();
@@ -343,6 +344,7 @@ class RunReader {
     fact.remaining = body.remaining;
     fact.source = body.source;
     fact.checkpointed = body.checkpointed;
+    fact.device_model = device_model_of(body.job);
     if (body.done > 0) job->has_worked = true;
     out_.jobs[job->index].facts.push_back(fact);
   }
@@ -374,6 +376,21 @@ class RunReader {
             (stop.birth_rank.is_none() || life.birth_rank == stop.birth_rank) &&
             life.asked.is_never())
           life.asked = event.at;
+  }
+
+  /// The model of the devices of all nodes where the job's workers are ready; empty: of none, or of
+  /// several.
+  std::string device_model_of(JobId id) const {
+    const JobState* job = controller_.state().find(id);
+    const std::string* out = nullptr;
+    if (job == nullptr) return {};
+    for (const Worker& worker : job->workers) {
+      if (worker.state != WorkerState::Ready || worker.devices == 0) continue;
+      const auto model = model_of_group_.find(controller_.state().nodes[worker.node.index()].group);
+      if (model == model_of_group_.end() || (out != nullptr && *out != model->second)) return {};
+      out = &model->second;
+    }
+    return out == nullptr ? std::string() : *out;
   }
 
   WorkFact members_of(JobId id, Instant at) const {
@@ -481,6 +498,7 @@ class RunReader {
   std::map<NodeId, scenarios::Fault> down_;
   std::map<NodeId, scenarios::Fault> lost_;
   std::set<std::uint64_t> asked_;
+  std::map<std::string, std::string> model_of_group_;  ///< Device models by node group.
   std::vector<Instant> times_;  ///< [sequence - 1]: when each record was observed.
   std::uint64_t suspicions_ = 0;
   std::uint64_t relaunched_ = 0;

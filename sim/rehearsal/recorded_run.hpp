@@ -36,6 +36,8 @@ struct WorkFact {
   Duration remaining = Duration::forever();
   EstimateSource source = EstimateSource::None;
   bool checkpointed = false;  ///< Report: `done` was safe in a checkpoint.
+  std::string
+      device_model;  ///< Report: of all nodes where the job works; empty: there are several.
 };
 
 /// A worker that ended by itself, or never came up: what it would do anywhere.

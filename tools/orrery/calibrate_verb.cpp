@@ -9,6 +9,7 @@
 #include "sim/rehearsal/recorded_run.hpp"
 #include "tools/console/calibration_table.hpp"
 #include "tools/console/interrupt.hpp"
+#include "tools/console/table.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/recorded_journal.hpp"
 #include "tools/orrery/verb_functions.hpp"
@@ -62,6 +63,12 @@ std::string json_of(const sim::Calibration& calibration, const std::string& file
   put_time(json, "planner_latency_s", calibration.planner_latency);
   json.end_object().key("observed").begin_array();
   for (const sim::FittedTime& time : calibration.times) put_fitted(json, time);
+  json.end_array().key("devices").begin_array();
+  for (const sim::FittedSpeed& speed : calibration.speeds) {
+    json.begin_object().field("model", speed.model).field("speed", speed.speed);
+    json.field("seen", speed.count).field("least", speed.least).field("most", speed.most);
+    json.end_object();
+  }
   json.end_array().key("remarks").begin_array();
   for (const std::string& remark : calibration.remarks) json.value(remark);
   json.end_array().end_object();
@@ -119,6 +126,9 @@ ExitCode run_calibrate_from(const Arguments& arguments, Console& console) {
     return ExitCode::Met;
   }
   console.out(table_of(calibration, console.traits()));
+  for (const sim::FittedSpeed& speed : calibration.speeds)
+    console.out(speed.model + ": " + with_commas(speed.speed, 3) + " times as fast as " +
+                calibration.speeds.front().model + "\n");
   for (const std::string& remark : calibration.remarks) console.err("remark: " + remark + "\n");
   console.err("wrote " + file + "; a scenario reads it by calibration: " + file + "\n");
   return ExitCode::Met;

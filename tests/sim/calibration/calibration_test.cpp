@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "core/base/random.hpp"
@@ -196,6 +197,42 @@ TEST(Calibration, RestoreIsWhatAStartFromACheckpointTakesBeyondOneWithout) {
   EXPECT_LT(found.timing.restore, Duration::seconds(11));
 }
 
+TEST(Calibration, LearnsHowFastDevicesAreFromJobsOfOneProfile) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    Random random = Random::stream(seed, "speeds");
+    const double h100 = static_cast<double>(random.between(11, 80)) / 10;
+    const double v100 = static_cast<double>(random.between(2, 9)) / 10;
+    std::string jobs;
+    int at = 0;
+    for (const char* profile : {"bert", "resnet"})
+      for (const char* model : {"a100", "h100", "v100"})
+        jobs += "  - {name: " + std::string(profile) + "-" + model +
+                ", at: " + std::to_string(at++) + "s, profile: " + profile + ", gpu: " + model +
+                ", replicas: 2, work: {units: 4000, throughput: " +
+                std::to_string(profile[0] == 'b' ? 3 : 7) + "}}\n";
+    const Calibration found = learned(
+        "cluster:\n  groups:\n"
+        "    - {name: one, nodes: 1, gpus_per_node: 8, gpu: a100}\n"
+        "    - {name: two, nodes: 1, gpus_per_node: 8, gpu: h100}\n"
+        "    - {name: three, nodes: 1, gpus_per_node: 8, gpu: v100}\n"
+        "  devices: {a100: {speed: 1}, h100: {speed: " +
+        yaml_number(h100) + "}, v100: {speed: " + yaml_number(v100) + "}}\njobs:\n" + jobs);
+    ASSERT_EQ(found.speeds.size(), 3U) << "seed " << seed;
+    EXPECT_EQ(found.speeds[0].model, "a100");
+    EXPECT_EQ(found.speeds[1].model, "h100");
+    EXPECT_NEAR(found.speeds[1].speed, h100, 1e-9) << "seed " << seed;
+    EXPECT_EQ(found.speeds[2].model, "v100");
+    EXPECT_NEAR(found.speeds[2].speed, v100, 1e-9) << "seed " << seed;
+    EXPECT_EQ(found.speeds[2].count, 2U);
+    EXPECT_THAT(calibration_yaml(found, "a test"),
+                testing::HasSubstr("h100: {speed: " + yaml_number(h100) + "}"));
+  }
+  // One model alone says nothing of another.
+  EXPECT_TRUE(learned("cluster: {nodes: 1, gpu: a100}\n"
+                      "jobs: [{name: a, profile: bert, work: 9s}]\n")
+                  .speeds.empty());
+}
+
 TEST(Calibration, OfSeveralJournalsEachIsHeldOutInTurn) {
   const ObservedTimes one = observed(busy(1, "{start: 4s, stop: 1s}"));
   const ObservedTimes two = observed(busy(2, "{start: 6s, stop: 1s}"));
@@ -235,6 +272,7 @@ WorkFact reported(double at_s, double done, bool checkpointed) {
 TEST(Calibration, WorkersThatTellOfCheckpointsTellWhatThoseCost) {
   RecordedRun run;
   RecordedJob job;
+  job.spec = std::make_shared<const JobSpec>();
   // 60 s of work at 2 a second, then 3 s in which it stands still.
   for (int k = 0; k < 5; ++k) job.facts.push_back(reported(63.0 * k, 120.0 * k, true));
   run.jobs.push_back(job);
