@@ -221,7 +221,8 @@ class RunReader {
     }
     // It was away for less than its lease, and what ran there is gone.
     std::size_t lost = 0;
-    for (auto& [id, job] : live_) {
+    for (auto& each : live_) {
+      const JobId id = each.first;
       const JobState* state = controller_.state().find(id);
       if (state == nullptr) continue;
       for (const Worker& worker : state->workers) {
