@@ -22,7 +22,7 @@ std::optional<std::string> take_backend(Options& options, std::string_view value
 
 std::span<const Row> rows() {
   constexpr auto kMany = std::numeric_limits<std::int64_t>::max() / 2;
-  static const std::array<Row, 14> kRows = {{
+  static const std::array<Row, 15> kRows = {{
       {"--steps",
        "N",
        "steps of the whole job, resumed ones included; 0: until asked to stop (100)",
@@ -48,6 +48,10 @@ std::span<const Row> rows() {
        "TIME",
        "a shorter step waits until it took so long, such as 50ms (0s)",
        Row::time([](Options& options, Milliseconds value) { options.step_time_min = value; })},
+      {"--measure",
+       "N",
+       "measure all-reduce by size, product and checkpoint N times each, and train nothing",
+       Row::whole_number(&Options::measure, std::int64_t{1}, std::int64_t{100'000})},
       {"--build-timeout",
        "TIME",
        "until all of a generation have found each other (10m)",
@@ -106,7 +110,10 @@ std::string help_text(std::string_view program, std::string_view backends) {
       "  for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 \\\n"
       "    " +
       name +
-      " & done; wait\n\n"
+      " & done; wait\n"
+      "  " +
+      name +
+      " --measure 20 --size 1024 --json\n\n"
       "Exit: 0 all steps done; 143 asked to stop by SIGTERM before, 130 by SIGINT; 1 peers were\n"
       "lost and no next generation came, or something computed wrongly; 2 bad input.\n";
   return out;

@@ -18,6 +18,7 @@ struct Options {
   std::string checkpoint;  ///< File; empty: none.
   std::int64_t checkpoint_every = 10;
   std::int64_t report_every = 5;
+  std::int64_t measure = 0;  ///< Rounds of each measurement, in place of training; 0: train.
   Milliseconds step_time_min{0};
   // Both outlast a peer that starts slowly and a restart's longest delay; a newer generation and
   // SIGTERM end either wait.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/json_text.hpp"
+#include "runtime/workers/measuring.hpp"
 #include "runtime/workers/ring_collective.hpp"
 
 namespace orrery::worker {
@@ -49,6 +50,52 @@ std::string report_json(const Program& program,
   return json.take();
 }
 
+void put_times(JsonText& json, std::string_view key, const std::vector<double>& times) {
+  json.key(key).begin_array();
+  for (const double time : times) json.value(time);
+  json.end_array();
+}
+
+std::string measurement_json(const Program& program,
+                             const Place& place,
+                             const Measurement& measured,
+                             const TrainingParts& parts) {
+  JsonText json;
+  const double size = parts.compute.size();
+  json.begin_object().field("program", program.name).field("device", parts.compute.name());
+  json.field("backend", parts.collective.name()).field("world_size", place.world_size);
+  json.field("size", parts.compute.size()).field("build_s", measured.build_s);
+  json.field("gflops_p50", 2 * size * size * size / median(measured.multiply_s) / 1e9);
+  put_times(json, "multiply_s", measured.multiply_s);
+  json.key("all_reduce").begin_array();
+  for (const MeasuredSum& sum : measured.sums) {
+    json.begin_object().field("bytes", sum.bytes);
+    put_times(json, "times_s", sum.times_s);
+    json.end_object();
+  }
+  json.end_array().field("checkpoint_bytes", measured.checkpoint_bytes);
+  put_times(json, "checkpoint_write_s", measured.checkpoint_write_s);
+  put_times(json, "checkpoint_read_s", measured.checkpoint_read_s);
+  json.end_object();
+  return json.take();
+}
+
+/// In place of training. Rank 0 tells what was measured.
+int take_measure(const Program& program,
+                 const Options& options,
+                 const Place& place,
+                 const TrainingParts& parts) {
+  Measurement measured;
+  std::string reason;
+  const int code = measure(options, place, parts, measured, reason);
+  if (parts.agent != nullptr) parts.agent->flush(kFarewell);
+  if (code != kExitDone)
+    std::cerr << program.name << ": " << reason << std::endl;
+  else if (place.rank == 0)
+    std::cout << measurement_json(program, place, measured, parts) << std::endl;
+  return code;
+}
+
 int work(const Program& program, const Options& options, const Start& start) {
   std::ostream& log = options.json ? std::cerr : std::cout;
   Drain drain;
@@ -65,6 +112,7 @@ int work(const Program& program, const Options& options, const Start& start) {
           collective.cancel_before(said.generation);
         });
   const TrainingParts parts{**compute, collective, agent.get(), drain, program.resolve, log};
+  if (options.measure > 0) return take_measure(program, options, start.place, parts);
   const TrainingReport report = train(options, start.place, parts);
   if (agent) agent->flush(kFarewell);
   if (report.exit_code == kExitFailed || report.exit_code == kExitBadInput)

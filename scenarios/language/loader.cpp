@@ -6,6 +6,7 @@
 
 #include "core/base/stream_text.hpp"
 #include "scenarios/language/readers.hpp"
+#include "scenarios/language/yaml/calibration_file.hpp"
 #include "scenarios/language/yaml/overrides.hpp"
 
 namespace orrery::scenarios {
@@ -86,11 +87,13 @@ Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string
   return scenario;
 }
 
-}  // namespace
+/// Whether files that a scenario names in its language may be opened.
+enum class Opens : std::uint8_t { Nothing, Calibration };
 
-Result<Scenario> parse_scenario(std::string_view text,
-                                const std::string& file,
-                                const std::vector<Override>& overrides) {
+Result<Scenario> parsed(std::string_view text,
+                        const std::string& file,
+                        const std::vector<Override>& overrides,
+                        Opens opens) {
   Result<YamlNode> root = parse_yaml(text, file, 0);
   if (!root) return root.errors();
   if (root->is_null()) root->origin.line = 1;
@@ -103,7 +106,15 @@ Result<Scenario> parse_scenario(std::string_view text,
     for (Error& error : apply_override(*root, override, source)) errors.push_back(std::move(error));
   }
 
+  if (opens == Opens::Calibration)
+    for (Error& error : add_calibration(*root, std::string(directory_of(file)), places))
+      errors.push_back(std::move(error));
   Reading reading(std::move(places));
+  if (opens == Opens::Nothing && root->find("calibration") != nullptr)
+    reading.fail(root->origin_of("calibration"),
+                 "calibration",
+                 "names a file, which is opened for scenarios in files only; write what it says "
+                 "under timing");
   if (root->is_map() || root->is_null()) {
     Scenario scenario = read_scenario(reading, *root, file);
     if (!reading.failed() && errors.empty()) return scenario;
@@ -117,6 +128,20 @@ Result<Scenario> parse_scenario(std::string_view text,
   return all;
 }
 
+}  // namespace
+
+Result<Scenario> parse_scenario(std::string_view text,
+                                const std::string& file,
+                                const std::vector<Override>& overrides) {
+  return parsed(text, file, overrides, Opens::Nothing);
+}
+
+Result<Scenario> load_scenario_text(std::string_view text,
+                                    const std::string& file,
+                                    const std::vector<Override>& overrides) {
+  return parsed(text, file, overrides, Opens::Calibration);
+}
+
 Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
   std::ifstream in(path, std::ios::binary);
   const std::optional<std::string> text = rest_of(in);
@@ -126,7 +151,7 @@ Result<Scenario> load_scenario(const std::string& path, const std::vector<Overri
                  0,
                  "scenario",
                  "cannot be read, a readable file is needed; check the path"};
-  return parse_scenario(*text, path, overrides);
+  return parsed(*text, path, overrides, Opens::Calibration);
 }
 
 }  // namespace orrery::scenarios

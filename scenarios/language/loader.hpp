@@ -27,8 +27,13 @@ Result<Override> parse_override(std::string_view text);
 Result<Scenario> load_scenario(const std::string& path,
                                const std::vector<Override>& overrides = {});
 
-/// The same for a text; `file` names it in messages and gives the directory of relative paths.
-/// Opens nothing.
+/// The same for a text that was read already: `file` names it in messages and gives the directory
+/// of relative paths.
+Result<Scenario> load_scenario_text(std::string_view text,
+                                    const std::string& file,
+                                    const std::vector<Override>& overrides = {});
+
+/// The same, and opens nothing: a scenario that names a calibration is refused.
 Result<Scenario> parse_scenario(std::string_view text,
                                 const std::string& file,
                                 const std::vector<Override>& overrides = {});

@@ -188,6 +188,36 @@ void read_gavel_timing(const MapReader& reader, Timing& timing) {
       reader.fail(key, "has no meaning under mode gavel, which knows round; remove it");
 }
 
+/// A time, or a map with the quantiles of one that varies; then `time` is its median.
+void read_varying(const MapReader& reader,
+                  std::string_view key,
+                  Duration& time,
+                  TimeSpread& spread) {
+  const YamlNode* node = reader.find(key);
+  if (node == nullptr || !node->is_map()) return reader.read_duration(key, time);
+  const MapReader map(reader.reading(), *node, section("timing.start"), reader.subject_of(key));
+  if (!map.has("quantiles")) return map.missing("quantiles", "[2s, 3s, 9s]");
+  for (const YamlNode& item : map.items("quantiles")) {
+    const auto value = item.is_scalar() ? parse_duration(item.scalar) : std::nullopt;
+    if (!value)
+      return reader.reading().fail(
+          item.origin,
+          map.subject_of("quantiles"),
+          found_instead(item, "a time with a unit", "write for example 3s"));
+    spread.quantiles.push_back(*value);
+  }
+  const bool ascends = std::ranges::is_sorted(spread.quantiles);
+  if (spread.quantiles.size() < 2 || !ascends) {
+    map.fail("quantiles",
+             ascends ? "has fewer than two times, the shortest and the longest are needed; write "
+                       "one time without quantiles where it is always the same"
+                     : "do not ascend, which quantiles at equal steps do; put them in order");
+    spread.quantiles.clear();
+    return;
+  }
+  time = spread.at(0.5);
+}
+
 }  // namespace
 
 void read_timing(const MapReader& top, Timing& timing) {
@@ -202,10 +232,10 @@ void read_timing(const MapReader& top, Timing& timing) {
   if (const YamlNode* mode = reader.find("mode"); mode != nullptr && mode->scalar == kGavelTiming)
     return read_gavel_timing(reader, timing);
   reader.read_enum("mode", timing.mode);
-  reader.read_duration("start", timing.start);
-  reader.read_duration("stop", timing.stop);
-  reader.read_duration("restore", timing.restore);
-  reader.read_duration("rescale", timing.rescale);
+  read_varying(reader, "start", timing.start, timing.spread.start);
+  read_varying(reader, "stop", timing.stop, timing.spread.stop);
+  read_varying(reader, "restore", timing.restore, timing.spread.restore);
+  read_varying(reader, "rescale", timing.rescale, timing.spread.rescale);
   reader.read_duration("checkpoint_interval", timing.checkpoint_interval);
   reader.read_duration("checkpoint_cost", timing.checkpoint_cost);
   reader.read_duration("tick", timing.tick);

@@ -8,6 +8,7 @@
 #include "core/base/units.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/cluster_listener.hpp"
+#include "sim/model/drawn_times.hpp"
 #include "sim/model/event_heap.hpp"
 #include "sim/model/live_jobs.hpp"
 #include "sim/model/node_table.hpp"
@@ -17,10 +18,11 @@ namespace orrery::sim {
 /// The clock, the future, the tables of nodes and jobs, and who is told.
 struct ClusterState {
   ClusterState(const scenarios::Scenario& s, ClusterListener& l)
-      : scenario(s), listener(l), nodes(s) {}
+      : scenario(s), listener(l), times(s), nodes(s) {}
 
   const scenarios::Scenario& scenario;
   ClusterListener& listener;
+  DrawnTimes times;
   Instant now;
   EventHeap future;
   NodeTable nodes;

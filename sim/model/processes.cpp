@@ -38,8 +38,9 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
   const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
   if (timing.mode != scenarios::TimingMode::Pollux) {
-    delay = job.job.times->ready_after.value_or(timing.start);
-    if (job.safe > 0 && !delay.is_forever()) delay += timing.restore;
+    const std::optional<Duration>& own = job.job.times->ready_after;
+    delay = own ? *own : cluster_.times.start(job.id, incarnation);
+    if (job.safe > 0 && !delay.is_forever()) delay += cluster_.times.restore(job.id, incarnation);
   }
   if (delay.is_forever()) return;
   cluster_.future.push(cluster_.now + delay,
@@ -291,7 +292,8 @@ void Processes::hang_over(LiveJob& job, ModelWorker& worker) {
   if (!worker.hung) return;
   worker.hung = worker.stuck = false;
   if (worker.stopping) {  // It hears only now that it was asked.
-    worker.ends_at = std::min(worker.ends_at, cluster_.now + cluster_.scenario.timing.stop);
+    worker.ends_at =
+        std::min(worker.ends_at, cluster_.now + cluster_.times.stop(job.id, cluster_.now));
     cluster_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);
   } else if (!worker.ready) {
     cluster_.future.push(cluster_.now,

@@ -39,7 +39,8 @@ void Progress::adopt(LiveJob& job, Generation generation, std::uint32_t world_si
   job.generation = generation;
   job.world_size = world_size;
   if (job.running && changed)
-    job.paused_until = std::max(job.paused_until, cluster_.now + cluster_.scenario.timing.rescale);
+    job.paused_until =
+        std::max(job.paused_until, cluster_.now + cluster_.times.rescale(job.id, generation));
 }
 
 void Progress::lose(LiveJob& job) {

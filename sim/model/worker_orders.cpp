@@ -144,8 +144,8 @@ void WorkerOrders::obey(const StopWorkers& order) {
   if (job == nullptr) return;
   progress_.settle(*job);
   const bool kills = order.grace == Duration::zero();
-  const Duration delay =
-      is_pollux(cluster_) ? Duration::zero() : std::min(cluster_.scenario.timing.stop, order.grace);
+  const Duration takes = cluster_.times.stop(job->id, cluster_.now);
+  const Duration delay = is_pollux(cluster_) ? Duration::zero() : std::min(takes, order.grace);
   bool any = false;
   bool work_is_lost = false;
   Instant late = cluster_.now;  // One that hangs ends by the kill after its grace.
@@ -157,8 +157,7 @@ void WorkerOrders::obey(const StopWorkers& order) {
     any = true;
     work_is_lost = work_is_lost || (kills && job->counts(*worker) && !job->is_master(*worker));
     if (worker->hung) late = std::max(late, ends_at);
-    worker->killed = worker->hung || cluster_.scenario.timing.stop > order.grace ||
-                     (kills && !is_pollux(cluster_));
+    worker->killed = worker->hung || takes > order.grace || (kills && !is_pollux(cluster_));
     processes_.ask_to_stop(*job, *worker, ends_at);
   }
   if (work_is_lost) progress_.lose(*job);
@@ -179,7 +178,8 @@ void WorkerOrders::act(NodeId node, const SignalWorker& action) {
   progress_.settle(*job);
   // One that hangs does not hear it, and ends by the kill that follows.
   const bool hears = !worker->hung;
-  const Instant ends_at = hears ? cluster_.now + cluster_.scenario.timing.stop : Instant::never();
+  const Duration takes = cluster_.times.stop(job->id, cluster_.now);
+  const Instant ends_at = hears ? cluster_.now + takes : Instant::never();
   processes_.ask_to_stop(*job, *worker, ends_at);
   if (hears) cluster_.future.push(ends_at, FutureKind::Stopped, job->id.value);
   processes_.after_asking(*job, true);

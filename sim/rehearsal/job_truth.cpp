@@ -39,6 +39,8 @@ struct Losses {
   std::vector<Duration> pauses;       ///< After a change of membership while work went on.
   std::vector<double> saved_after_s;  ///< From the begin of work to what was saved.
   std::vector<double> lost_s;         ///< From there to the failure.
+  std::vector<Instant> from;          ///< The report before,
+  std::vector<Instant> to;            ///< and the one after.
 };
 
 /// Follows the work of one job through its facts.
@@ -46,9 +48,7 @@ class WorkFollow {
  public:
   WorkFollow(const RecordedJob& job, Duration pause, Losses* losses)
       : job_(job), pause_(pause), losses_(losses) {
-    for (const WorkFact& fact : job.facts)
-      if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.replicas > 0)
-        rates_.try_emplace(fact.replicas, fact.rate);
+    find_rates();
     reports_ = !rates_.empty();
     if (const auto all = said_in_all()) said_ = *all;
   }
@@ -112,6 +112,24 @@ class WorkFollow {
   double said() const { return said_; }
 
  private:
+  // In a cluster a report can come before the last worker's readiness: it is of all of them.
+  void find_rates() {
+    bool formed = false;
+    double early = 0;
+    for (const WorkFact& fact : job_.facts) {
+      if (fact.kind == WorkFact::Kind::Members) {
+        formed = fact.any_ready && (formed || fact.whole);
+        if (formed && early > 0) rates_.try_emplace(fact.replicas, early);
+        if (formed || !fact.any_ready) early = 0;
+      } else if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.replicas > 0) {
+        if (formed)
+          rates_.try_emplace(fact.replicas, fact.rate);
+        else
+          early = fact.rate;
+      }
+    }
+  }
+
   // An oracle tells what remains: then all units are known from the first report on.
   std::optional<double> said_in_all() const {
     for (const WorkFact& fact : job_.facts)
@@ -166,6 +184,8 @@ class WorkFollow {
     generation_ = fact.generation;
     size_ = fact.replicas;
     rate_ = working_ ? rate_at(size_) : 0;
+    if (working_ && !was_working && early_ > 0) rate_ = early_;
+    if (working_ || !fact.any_ready) early_ = 0;
     if (pauses_now) pause_rate_ = rate_;
   }
 
@@ -200,6 +220,8 @@ class WorkFollow {
           losses_->lost_s.push_back(-difference / fact.rate);
           losses_->saved_after_s.push_back((fact.at - working_since_).in_seconds() -
                                            (-difference / fact.rate));
+          losses_->from.push_back(told_at_);
+          losses_->to.push_back(fact.at);
         }
       } else {
         gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;
@@ -207,7 +229,11 @@ class WorkFollow {
       }
     }
     done_ = fact.done;
-    if (working_) rate_ = fact.rate;
+    told_at_ = fact.at;
+    if (working_)
+      rate_ = fact.rate;
+    else
+      early_ = fact.rate;
   }
 
   const RecordedJob& job_;
@@ -224,6 +250,7 @@ class WorkFollow {
   double done_ = 0;
   double pause_rate_ = 0;
   double rate_ = 0;
+  double early_ = 0;  ///< Reported before all workers were ready, for when they are.
   double lost_ = 0;
   double worked_s_ = 0;
   double said_ = 0;
@@ -231,6 +258,7 @@ class WorkFollow {
   std::int32_t first_size_ = 0;
   Generation generation_;
   Instant as_of_;
+  Instant told_at_;
   Instant pause_from_;
   Instant working_since_;
   Instant paused_until_;
@@ -369,7 +397,9 @@ class TruthMaker {
     for (const RecordedJob& job : run_.jobs) WorkFollow(job, out_.timing.rescale, &losses_).run();
     find_checkpoints();
     find_start_times();
-    out_.timing.stop = usual(run_.stops).value_or(Duration::zero());
+    std::vector<Duration> stops;
+    for (const StopSample& stop : run_.stops) stops.push_back(stop.took);
+    out_.timing.stop = usual(stops).value_or(Duration::zero());
     out_.planner_latency = usual(run_.plan_delays).value_or(Duration::zero());
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) begin(i);
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) finish(i);
@@ -521,6 +551,20 @@ class TruthMaker {
 };
 
 }  // namespace
+
+ObservedLosses observed_losses(const RecordedRun& run, Duration rescale) {
+  Losses losses;
+  ObservedLosses out;
+  for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+    WorkFollow(run.jobs[i], rescale, &losses).run();
+    out.job.resize(losses.lost_s.size(), i);
+  }
+  out.lost_s = std::move(losses.lost_s);
+  out.saved_after_s = std::move(losses.saved_after_s);
+  out.from = std::move(losses.from);
+  out.to = std::move(losses.to);
+  return out;
+}
 
 RunTruth truth_of(const RecordedRun& run) { return TruthMaker(run).make(); }
 

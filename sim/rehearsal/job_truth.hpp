@@ -39,6 +39,18 @@ struct RunTruth {
   std::vector<std::string> assumed;  ///< Sentences: what the journal does not tell.
 };
 
+/// What failures took from work; entry i of both is of the same failure.
+struct ObservedLosses {
+  std::vector<double> lost_s;         ///< Seconds of work that were lost.
+  std::vector<double> saved_after_s;  ///< From the begin of the work to what was saved of it.
+  std::vector<Instant> from;          ///< The last report before what took it,
+  std::vector<Instant> to;            ///< and the first one after.
+  std::vector<std::size_t> job;
+};
+
+/// Where `rescale` is what a change of membership costs.
+ObservedLosses observed_losses(const RecordedRun& run, Duration rescale);
+
 /// The truth behind a recorded run.
 ///
 /// Completions. Work advances by `rate` from each report on; a job's work is what it had done when

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/driver/replay.hpp"
+#include "sim/model/live_job.hpp"
 #include "sim/run/run_account.hpp"
 
 namespace orrery::sim {
@@ -157,7 +158,10 @@ class RunReader {
     });
     if (!all_up || job->starting != report.incarnation || job->start_ordered.is_never()) return;
     out_.jobs[job->index].starts.push_back(
-        {std::max(Duration::zero(), event.occurred_at - job->start_ordered), job->has_worked});
+        {std::max(Duration::zero(), event.occurred_at - job->start_ordered),
+         job->has_worked,
+         false,
+         event.occurred_at});
     job->start_ordered = Instant::never();
   }
 
@@ -165,7 +169,10 @@ class RunReader {
   void note_failed_start(JobFollow& job, const OpenLife& life, const Event& event) {
     if (!life.ready.is_never() || !life.asked.is_never() || job.start_ordered.is_never()) return;
     out_.jobs[job.index].starts.push_back(
-        {std::max(Duration::zero(), event.occurred_at - life.ordered), job.has_worked, true});
+        {std::max(Duration::zero(), event.occurred_at - life.ordered),
+         job.has_worked,
+         true,
+         event.occurred_at});
   }
 
   // By itself, by order, or with its device?
@@ -177,7 +184,10 @@ class RunReader {
     const bool asked = !life.asked.is_never();
     if (asked) {
       if (report.fact == WorkerFact::Exited)
-        out_.stops.push_back(std::max(Duration::zero(), event.occurred_at - life.asked));
+        out_.stops.push_back({report.job,
+                              life.asked,
+                              std::max(Duration::zero(), event.occurred_at - life.asked),
+                              report.exit_code == kKilled});
       return;
     }
     if (worker == nullptr || !worker->is_alive()) return;
@@ -211,7 +221,8 @@ class RunReader {
     }
     // It was away for less than its lease, and what ran there is gone.
     std::size_t lost = 0;
-    for (auto& [id, job] : live_) {
+    for (auto& each : live_) {
+      const JobId id = each.first;
       const JobState* state = controller_.state().find(id);
       if (state == nullptr) continue;
       for (const Worker& worker : state->workers) {
@@ -262,6 +273,7 @@ class RunReader {
   void outside(const EpochStarted&, const Event&) { ++out_.epochs; }
 
   void outside(const NodesDeclared& body, const Event& event) {
+    for (const NodeGroup& group : body.groups) model_of_group_[group.name] = group.device_model;
     out_.groups.insert(out_.groups.end(), body.groups.begin(), body.groups.end());
     if (out_.jobs.empty())
       out_.groups_at_begin = out_.groups.size();
@@ -332,6 +344,8 @@ class RunReader {
     fact.rate = body.rate;
     fact.remaining = body.remaining;
     fact.source = body.source;
+    fact.checkpointed = body.checkpointed;
+    fact.device_model = device_model_of(body.job);
     if (body.done > 0) job->has_worked = true;
     out_.jobs[job->index].facts.push_back(fact);
   }
@@ -363,6 +377,21 @@ class RunReader {
             (stop.birth_rank.is_none() || life.birth_rank == stop.birth_rank) &&
             life.asked.is_never())
           life.asked = event.at;
+  }
+
+  /// The model of the devices of all nodes where the job's workers are ready; empty: of none, or of
+  /// several.
+  std::string device_model_of(JobId id) const {
+    const JobState* job = controller_.state().find(id);
+    const std::string* out = nullptr;
+    if (job == nullptr) return {};
+    for (const Worker& worker : job->workers) {
+      if (worker.state != WorkerState::Ready || worker.devices == 0) continue;
+      const auto model = model_of_group_.find(controller_.state().nodes[worker.node.index()].group);
+      if (model == model_of_group_.end() || (out != nullptr && *out != model->second)) return {};
+      out = &model->second;
+    }
+    return out == nullptr ? std::string() : *out;
   }
 
   WorkFact members_of(JobId id, Instant at) const {
@@ -470,6 +499,7 @@ class RunReader {
   std::map<NodeId, scenarios::Fault> down_;
   std::map<NodeId, scenarios::Fault> lost_;
   std::set<std::uint64_t> asked_;
+  std::map<std::string, std::string> model_of_group_;  ///< Device models by node group.
   std::vector<Instant> times_;  ///< [sequence - 1]: when each record was observed.
   std::uint64_t suspicions_ = 0;
   std::uint64_t relaunched_ = 0;

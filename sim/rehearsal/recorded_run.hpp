@@ -35,6 +35,9 @@ struct WorkFact {
   double rate = 0;  ///< units per second from then on,
   Duration remaining = Duration::forever();
   EstimateSource source = EstimateSource::None;
+  bool checkpointed = false;  ///< Report: `done` was safe in a checkpoint.
+  std::string
+      device_model;  ///< Report: of all nodes where the job works; empty: there are several.
 };
 
 /// A worker that ended by itself, or never came up: what it would do anywhere.
@@ -53,6 +56,15 @@ struct StartSample {
   Duration took;          ///< From the order to the last worker's readiness, or its end before.
   bool restores = false;  ///< The job had worked before.
   bool failed = false;    ///< Some worker never came up.
+  Instant up_at;          ///< When it was over.
+};
+
+/// One worker that was asked to stop, and did.
+struct StopSample {
+  JobId job;
+  Instant asked;
+  Duration took;        ///< From the order to the end.
+  bool killed = false;  ///< It did not end by itself in the time that it had.
 };
 
 /// One submission, whether it was accepted or not.
@@ -86,7 +98,7 @@ struct RecordedRun {
   /// of nodes stand in `faults`.
   std::vector<Event> requests;
   std::vector<scenarios::Fault> faults;
-  std::vector<Duration> stops;  ///< From the order to stop to the end, workers that were asked.
+  std::vector<StopSample> stops;
   std::vector<Duration> plan_delays;  ///< From the view to the plan.
   std::vector<std::string> left_out;  ///< Sentences: what a what-if does not repeat.
   std::unique_ptr<Metrics> metrics;   ///< Of the run as it was.

@@ -96,11 +96,23 @@ void write_settings(const Settings& settings, std::string& out) {
   out += "controller: " + map.text() + "\n";
 }
 
+void put_varying(std::string_view key,
+                 Duration time,
+                 const scenarios::TimeSpread& spread,
+                 FlowMap& map) {
+  if (spread.empty())
+    map.unless(Duration::zero(), key, time);
+  else
+    map.put(key, yaml_spread(spread));
+}
+
 void write_timing(const scenarios::Timing& timing, std::string& out) {
   FlowMap map;
   const Duration none;
-  map.unless(none, "start", timing.start).unless(none, "stop", timing.stop);
-  map.unless(none, "restore", timing.restore).unless(none, "rescale", timing.rescale);
+  put_varying("start", timing.start, timing.spread.start, map);
+  put_varying("stop", timing.stop, timing.spread.stop, map);
+  put_varying("restore", timing.restore, timing.spread.restore, map);
+  put_varying("rescale", timing.rescale, timing.spread.rescale, map);
   map.unless(none, "checkpoint_interval", timing.checkpoint_interval);
   map.unless(none, "checkpoint_cost", timing.checkpoint_cost);
   if (!map.empty()) out += "timing: " + map.text() + "\n";

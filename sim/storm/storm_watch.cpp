@@ -51,7 +51,8 @@ CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
   facts.groups = scenario.groups;
   // A process that is not stopped is fenced at the end of its lease; one that is asked to has its
   // grace before that.
-  Duration grace = scenario.timing.stop + Duration::seconds(10);
+  const scenarios::TimeSpread& stops = scenario.timing.spread.stop;
+  Duration grace = (stops.empty() ? scenario.timing.stop : stops.longest()) + Duration::seconds(10);
   for (const scenarios::ScenarioJob& job : scenario.jobs) {
     grace = std::max(grace, job.spec.drain_grace + Duration::seconds(10));
     facts.work[job.spec.name] = {job.work.units, rate_max(scenario, job)};

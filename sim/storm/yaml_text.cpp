@@ -20,6 +20,13 @@ std::string yaml_duration(Duration value) {
   return text;
 }
 
+std::string yaml_spread(const scenarios::TimeSpread& spread) {
+  std::string out;
+  for (const Duration time : spread.quantiles)
+    out += (out.empty() ? "" : ", ") + yaml_duration(time);
+  return "{quantiles: [" + out + "]}";
+}
+
 std::string yaml_number(double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;

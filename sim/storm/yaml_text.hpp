@@ -8,11 +8,15 @@
 
 #include "core/base/enum_names.hpp"
 #include "core/base/units.hpp"
+#include "scenarios/language/spec/time_spread.hpp"
 
 namespace orrery::sim {
 
 /// "90s", "250ms", "7ns": the largest unit that says it exactly.
 std::string yaml_duration(Duration value);
+
+/// "{quantiles: [2s, 3s]}"; the spread is not empty.
+std::string yaml_spread(const scenarios::TimeSpread& spread);
 
 /// The shortest decimal that is read as the same number.
 std::string yaml_number(double value);

@@ -18,6 +18,7 @@ ExitCode run_delete(const Arguments& arguments, Console& console);
 ExitCode run_events(const Arguments& arguments, Console& console);
 ExitCode run_top(const Arguments& arguments, Console& console);
 ExitCode run_forecast(const Arguments& arguments, Console& console);
+ExitCode run_calibrate(const Arguments& arguments, Console& console);
 ExitCode run_accuracy(const Arguments& arguments, Console& console);
 
 }  // namespace orrery::cli

@@ -237,9 +237,20 @@ void ClusterWorld::on_progress(NodeId from, ProgressReported progress) {
             {"epoch", progress.epoch},
             {"checkpointed", progress.checkpointed}};
   if (!progress.remaining.is_forever()) said["remaining_s"] = progress.remaining.in_seconds();
-  for (const sim::ModelWorker& worker : job->workers)
-    if (worker.node == from && worker.alive && worker.ready && worker.generation == job->generation)
-      return workers_.say(name_of(progress.job, worker), Json{{"progress", said}}.dump());
+  const std::string line = Json{{"progress", said}}.dump();
+  // Words that go by two agents may overtake each other, so the same worker says them all.
+  const auto speaker = speakers_.find(progress.job);
+  if (speaker != speakers_.end())
+    for (const sim::ModelWorker& worker : job->workers)
+      if (worker.alive && worker.ready && name_of(progress.job, worker) == speaker->second)
+        return workers_.say(speaker->second, line);
+  for (const sim::ModelWorker& worker : job->workers) {
+    if (worker.node != from || !worker.alive || !worker.ready ||
+        worker.generation != job->generation)
+      continue;
+    speakers_[progress.job] = name_of(progress.job, worker);
+    return workers_.say(name_of(progress.job, worker), line);
+  }
 }
 
 void ClusterWorld::on_sub_master(NodeId, const sim::ModelWorker& master, SubMasterSaid said) {

@@ -166,6 +166,7 @@ class ClusterWorld final : private sim::ClusterListener {
   std::deque<Submission> unsent_;
   std::map<std::uint64_t, std::deque<Submission>> unanswered_;  ///< By number of the request.
   std::deque<WorkerNews> early_;                                ///< Not taken yet.
+  std::map<JobId, WorkerName> speakers_;  ///< Who told of a job's progress last.
   std::deque<Act> acts_;
   std::vector<std::uint32_t> struck_;
   bool any_watched_ = false;  ///< Some job wants hangs or stragglers to be found.

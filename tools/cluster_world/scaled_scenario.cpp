@@ -208,6 +208,11 @@ Scenario scaled(const Scenario& scenario) {
                          &out.timing.restart,
                          &out.relaunch.after})
     *time = by.of(*time);
+  for (scenarios::TimeSpread* spread : {&out.timing.spread.start,
+                                        &out.timing.spread.stop,
+                                        &out.timing.spread.restore,
+                                        &out.timing.spread.rescale})
+    for (Duration& time : spread->quantiles) time = by.of(time);
   scale_policy(out.policy, by);
   for (scenarios::ScenarioJob& job : out.jobs) scale_job(job, scenario.time_scale, by);
   for (scenarios::TimedRequest& request : out.requests) request.at = by.of(request.at);

@@ -32,6 +32,7 @@ std::vector<Verb> verbs() {
           {.spec = top_spec(), .run = run_top},
           {.spec = forecast_spec(), .run = run_forecast},
           {.spec = accuracy_spec(), .run = run_accuracy},
+          {.spec = calibrate_spec(), .run = run_calibrate},
           {.spec = certs_init_spec(), .run = run_certs_init},
           {.spec = certs_controller_spec(), .run = run_certs_controller},
           {.spec = certs_agent_spec(), .run = run_certs_agent},

@@ -24,9 +24,10 @@ VerbSpec events_spec();
 VerbSpec top_spec();
 VerbSpec forecast_spec();
 VerbSpec accuracy_spec();
+VerbSpec calibrate_spec();
 
-/// All of the above but forecast, which orrery carries out with --journal, without functions, in
-/// the order of the overview.
+/// All of the above but forecast and calibrate, which orrery carries out from a journal, without
+/// functions, in the order of the overview.
 std::vector<Verb> node_verbs_run_beside();
 
 }  // namespace orrery::cli

@@ -118,7 +118,7 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
     else if (scenarios::kind_of_file(*text) == scenarios::FileKind::Jobs)
       check_jobs(*text, path, checked);
     else
-      check_scenario(scenarios::parse_scenario(*text, path), checked);
+      check_scenario(scenarios::load_scenario_text(*text, path), checked);
     checked.files.back().sound = checked.errors.size() == errors;
   }
   if (arguments.has("--json")) {

@@ -15,8 +15,9 @@ Error elsewhere(const scenarios::Scenario& scenario) {
 }  // namespace
 
 std::string_view program_of_world_cluster(std::string_view verb, const Arguments& arguments) {
-  return verb == "test" && arguments.value("--world") == "cluster" ? "orrery-cluster"
-                                                                   : std::string_view();
+  const bool needed =
+      verb == "parity" || (verb == "test" && arguments.value("--world") == "cluster");
+  return needed ? "orrery-cluster" : std::string_view();
 }
 
 Errors unfit_for_world_cluster(const scenarios::Scenario& scenario, const sim::LoadedWorkload&) {

@@ -331,7 +331,7 @@ Result<LoadedScenario> open_scenario(const std::string& path,
 Result<LoadedScenario> open_scenario_text(const std::string& text,
                                           const std::string& file,
                                           const std::vector<scenarios::Override>& overrides) {
-  return loaded(scenarios::parse_scenario(text, file, overrides));
+  return loaded(scenarios::load_scenario_text(text, file, overrides));
 }
 
 Status choose_policy(scenarios::Scenario& scenario,

@@ -38,6 +38,8 @@ ExitCode run_replay(const Arguments& arguments, Console& console);
 /// What `run_replay` does where a policy or a parameter is given.
 ExitCode run_what_if(const Arguments& arguments, Console& console);
 ExitCode run_journal_forecast(const Arguments& arguments, Console& console);
+ExitCode run_calibrate_from(const Arguments& arguments, Console& console);
+ExitCode run_parity(const Arguments& arguments, Console& console);
 ExitCode run_history(const Arguments& arguments, Console& console);
 ExitCode run_report(const Arguments& arguments, Console& console);
 

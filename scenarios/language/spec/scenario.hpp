@@ -21,6 +21,7 @@
 #include "scenarios/language/spec/expectation.hpp"
 #include "scenarios/language/spec/faults.hpp"
 #include "scenarios/language/spec/network_spec.hpp"
+#include "scenarios/language/spec/time_spread.hpp"
 #include "scenarios/language/spec/work.hpp"
 #include "scenarios/language/spec/workload_spec.hpp"
 
@@ -44,6 +45,17 @@ enum class TimingMode : std::uint8_t {
   Pollux,  ///< The Pollux artifact's: ticks, and a pause after each change of placement.
 };
 
+/// How much the times of `Timing` vary; one that is empty is always the same.
+struct TimingSpread {
+  TimeSpread start;
+  TimeSpread stop;
+  TimeSpread restore;  ///< Drawn together with `start`: the slower a start, the slower its restore.
+  TimeSpread rescale;
+  std::uint64_t draws = 0;  ///< Other draws of the same run: mixed into the scenario's seed.
+
+  friend bool operator==(const TimingSpread&, const TimingSpread&) = default;
+};
+
 /// What starting, stopping and saving cost in the model world.
 struct Timing {
   TimingMode mode = TimingMode::Simple;
@@ -53,6 +65,7 @@ struct Timing {
   Duration rescale;              ///< Pause of workers that stay when the membership changes.
   Duration checkpoint_interval;  ///< Zero: progress is safe at every instant.
   Duration checkpoint_cost;      ///< Pause of the work for each checkpoint.
+  TimingSpread spread;           ///< Where one is not empty, the time above is its median.
   Duration tick = Duration::seconds(60);     ///< Pollux only: time between two decisions.
   Duration restart = Duration::seconds(30);  ///< Pollux only: pause after a change of placement.
 };

@@ -18,7 +18,10 @@ constexpr SectionKeys kSections[]{
     {"scenario",
      {"name description seed world fidelity cluster quotas policy planner until timing jobs "
       "controller workload faults requests expect outputs profilings failures relaunch must_fail "
-      "invariants control jitter placer time_scale"}},
+      "invariants control jitter placer time_scale calibration"}},
+    {"calibration", {"version timing planner cluster observed"}},
+    {"calibration.planner", {"latency"}},
+    {"calibration.cluster", {"devices network"}},
     {"cluster", {kNodeKeys, "groups devices network"}},
     {"cluster.groups", {"name", kNodeKeys}},
     {"cluster.devices", {"compute memory bandwidth speed"}},
@@ -36,6 +39,7 @@ constexpr SectionKeys kSections[]{
       "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},
     {"timing",
      {"mode start stop restore rescale checkpoint_interval checkpoint_cost tick restart round"}},
+    {"timing.start", {"quantiles"}},
     {"jobs",
      {"name at group priority preemptible rescale recovery backoff_limit backoff_base backoff_max "
       "start_deadline drain_grace unknown_deadline wait_deadline run_deadline failover clean_pods "

@@ -39,6 +39,28 @@ TEST(WorkerProgramTest, AloneItDoesItsSteps) {
       << worker.heard();
 }
 
+TEST(WorkerProgramTest, TwoMeasureTheirAllReduceBySize) {
+  const ReservedPort port;
+  std::vector<Child> workers;
+  for (int rank = 0; rank < 2; ++rank)
+    workers.emplace_back(command({"--measure", "3", "--size", "64", "--json"}),
+                         place(rank, 2, port.number()));
+  for (Child& worker : workers) EXPECT_EQ(worker.exit_code(), 0) << worker.heard();
+  const std::string heard = workers.front().heard();
+  ASSERT_NE(heard.find('{'), std::string::npos) << heard;
+  const auto measured = nlohmann::json::parse(heard.substr(heard.find('{')), nullptr, false);
+  ASSERT_TRUE(measured.is_object()) << heard;
+  EXPECT_EQ(measured.value("world_size", 0), 2);
+  EXPECT_EQ(measured["multiply_s"].size(), 3U);
+  ASSERT_EQ(measured["all_reduce"].size(), 2U);
+  EXPECT_EQ(measured["all_reduce"][0].value("bytes", 0), 4096);
+  EXPECT_EQ(measured["all_reduce"][1].value("bytes", 0), 64 * 64 * 4);
+  for (const auto& sum : measured["all_reduce"]) EXPECT_EQ(sum["times_s"].size(), 3U);
+  EXPECT_EQ(measured.value("checkpoint_bytes", -1), 0);
+  // Rank 0 alone tells.
+  EXPECT_EQ(workers.back().heard().find('{'), std::string::npos) << workers.back().heard();
+}
+
 TEST(WorkerProgramTest, ThreeByHandAllFinish) {
   const ReservedPort port;
   std::vector<Child> workers;

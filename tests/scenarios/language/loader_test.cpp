@@ -133,6 +133,37 @@ TEST(Loader, PolluxTimingHasItsOwnKeys) {
               ElementsAre(HasSubstr("has no meaning under mode pollux")));
 }
 
+TEST(Loader, ATimeMayVaryByQuantilesAtEqualSteps) {
+  const Timing timing =
+      load(
+          with_cluster("timing: {start: {quantiles: [2s, 3s, 9s]}, stop: 4s}\njobs: [{name: a}]\n"))
+          .timing;
+  EXPECT_EQ(timing.start, Duration::seconds(3));
+  const TimeSpread& start = timing.spread.start;
+  EXPECT_EQ(start.at(0), Duration::seconds(2));
+  EXPECT_EQ(start.at(0.25), Duration::milliseconds(2500));
+  EXPECT_EQ(start.at(0.75), Duration::seconds(6));
+  EXPECT_EQ(start.at(1), Duration::seconds(9));
+  EXPECT_TRUE(timing.spread.stop.empty());
+  EXPECT_THAT(errors_of(with_cluster(R"(timing:
+  start: {quantiles: [3s, 2s]}
+  stop: {quantiles: [3s]}
+  restore: {quantiles: [3s, 4]}
+  rescale: {}
+jobs: [{name: a}]
+)")),
+              ElementsAre(HasSubstr("timing.start.quantiles: do not ascend"),
+                          HasSubstr("timing.stop.quantiles: has fewer than two times"),
+                          HasSubstr("timing.restore.quantiles: is '4', a time with a unit"),
+                          HasSubstr("timing.rescale.quantiles: is missing")));
+}
+
+TEST(Loader, ATextThatNamesACalibrationOpensNothing) {
+  EXPECT_THAT(errors_of(with_cluster("calibration: measured.yaml\njobs: [{name: a}]\n")),
+              ElementsAre(HasSubstr("calibration: names a file, which is opened for scenarios in "
+                                    "files only")));
+}
+
 TEST(Loader, EmptyAndForeignTextsAreBadInput) {
   EXPECT_THAT(errors_of(""), ElementsAre(HasSubstr("cluster: is missing")));
   EXPECT_THAT(errors_of("just words"), ElementsAre(HasSubstr("a map is needed")));

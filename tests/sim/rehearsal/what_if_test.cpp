@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "tests/sim/rehearsal/model_runs.hpp"
 
@@ -153,6 +154,38 @@ jobs:
   // It has worked for longer than the median by then, and not ended.
   EXPECT_GT(rehearsal.truth.jobs[2].job.work.units, 90);
   EXPECT_TRUE(what_if(rehearsal, {}).all_over);
+}
+
+// In a cluster the job may tell its rate before the controller knows of the last worker.
+TEST(WhatIf, TakesARateThatComesBeforeTheLastReadinessForThatOfAllWorkers) {
+  MemoryStore store;
+  record(
+      "cluster: {nodes: 1}\ntiming: {start: 5s}\n"
+      "jobs: [{name: a, replicas: 2, work: {units: 80, throughput: 4}}]\n",
+      store);
+  auto recorded = read_recorded_run(store, "recorded", {});
+  ASSERT_TRUE(recorded);
+  std::vector<WorkFact>& facts = recorded->jobs.front().facts;
+  ASSERT_GE(facts.size(), 2U);
+  ASSERT_EQ(facts[0].kind, WorkFact::Kind::Members);
+  ASSERT_EQ(facts[1].kind, WorkFact::Kind::Report);
+  WorkFact first = facts[0];
+  first.at = first.at - Duration::milliseconds(5);
+  first.replicas = 1;
+  first.whole = false;
+  WorkFact early = facts[1];
+  early.at = early.at - Duration::milliseconds(3);
+  early.replicas = 1;
+  early.whole = false;
+  const WorkFact whole = facts[0];
+  facts[0] = first;
+  facts[1] = early;
+  facts.insert(facts.begin() + 2, whole);
+  const RunTruth truth = truth_of(*recorded);
+  const scenarios::WorkSpec& work = truth.jobs.front().job.work;
+  EXPECT_EQ(work.base_replicas, 2);
+  EXPECT_EQ(work.base_rate, 8);
+  EXPECT_NEAR(work.units, 80, 1e-6);
 }
 
 TEST(WhatIf, RefusesPathsThatAreTheJournals) {

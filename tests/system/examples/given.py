@@ -299,6 +299,18 @@ COMES = {
     "orrery report journal.db --out week.html": Comes(r"week.html: \d+ records", before=ENDED),
     "orrery journal dump run.db | head": Comes('"sequence"', before=KEPT),
     "orrery journal verify run.db": Comes("records", before=KEPT),
+    "orrery calibrate --from state/journal.db": Comes(r"wrote calibration.yaml", before=RECORDED),
+    "orrery calibrate --from monday.db --from tuesday.db --out measured.yaml": Comes(
+        r"wrote measured.yaml", before=RECORDED + "; cp state/journal.db monday.db; cp state/journal.db tuesday.db"),
+    "orrery calibrate --ranks 1,2 --starts 1 --out measured.yaml": Comes(
+        r"all-reduce 4 KiB, 2 ranks", job="none", instead=((" --out", " --rounds 3 --size 64 --out"),),
+        why="less of the same"),
+    "orrery sim train.yaml --set calibration=measured.yaml": Comes(r"fifo/1 +1 +15.0 ", files={
+        "train.yaml": "cluster: {nodes: 1}\njobs: [{name: train, work: 9s}]\n",
+        "measured.yaml": "version: 1\ntiming: {start: 6s}\n"}),
+    "orrery parity scenarios/parity/crash.yaml --json": Comes(
+        r'"kind": "parity"', instead=((" --json", " --runs 1 --training 1 --set time_scale=40 --out {folder}/parity --json"),),
+        why="one run in place of five"),
     "orrery replay run.db": Comes("epoch 1: .* orders of records 1 to ", before=KEPT),
     "orrery replay state/journal.db --policy easy,tiresias": Comes("tiresias/1: ", before=RECORDED),
     "orrery replay state/journal.db --policy fifo --set cluster.groups[0].nodes=8": Comes(
@@ -321,6 +333,8 @@ COMES = {
     "orrery certs show certs/*.pem --json": Comes('"certificates"'),
     # The sample worker.
     "orrery-worker --steps 20": Comes("20"),
+    "orrery-worker --measure 20 --size 1024 --json": Comes(
+        '"all_reduce"', instead=(("--measure 20 --size 1024", "--measure 2 --size 64"),), why="less of the same"),
     "orrery-worker --steps 1000 --checkpoint steps.txt": Comes(
         instead=(("1000", "40"),), why="a thousand steps take long on one core"),
     "for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 orrery-worker & done; wait":
@@ -360,6 +374,8 @@ NOT_HERE = {
     "srun orrery agent --launcher slurm --config agent.yaml":
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
+    "tools/bench/parity_table.py build/bin/orrery": "measures for minutes: orrery parity of one scenario runs",
+    "orrery parity scenarios/parity/*.yaml --runs 4": "measures for minutes: the line with crash.yaml runs",
     "tools/bench/placers.py": "measures for minutes: tests/system/papers/placers_test.py has a part of it",
     "tools/bench/placers.py --lists default --seeds 42..51": "as the line above",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",

@@ -263,7 +263,75 @@ export interface SweepReport {
   interval_method: string;
 }
 
-export type Report = RunReport | ComparisonReport | SweepReport;
+/** A sample, in seconds. */
+export interface Spread {
+  count: number;
+  p10: number;
+  p50: number;
+  p90: number;
+  shortest: number;
+  longest: number;
+}
+
+/** One figure of one job. */
+export interface ParityRow {
+  job: string;
+  figure: string; // "completion", "step", "recovery".
+  which: string; // Of a step its size, of a recovery its number and cause.
+  measured_s: number[]; // By run.
+  measured: Spread;
+  predicted: Spread; // `count` 0: never predicted.
+  uncalibrated_s: number; // Predicted where starts, stops, restores and pauses take no time.
+  unmatched: number; // Runs in which one world alone has it.
+}
+
+/** Errors of one kind of figure: |predicted - measured| / measured. */
+export interface ParityTotal {
+  figure: string;
+  count: number;
+  error_p50: number;
+  error_p90: number;
+  error_max: number;
+  bias: number;
+  inside: number;
+  uncalibrated_p50: number;
+  uncalibrated_max: number;
+  unmatched: number;
+}
+
+/** What was decided for one job in both worlds. */
+export interface DecisionPair {
+  job: string;
+  predicted: string;
+  measured: string;
+  runs_other: number;
+  first_other: string;
+}
+
+export interface ParityScenario {
+  name: string;
+  description: string;
+  policy: string;
+  time_scale: number;
+  times: {time: string; samples: number; p10_s: number; p50_s: number; p90_s: number; held_out_error_p50: number | null}[];
+  totals: ParityTotal[];
+  rows: ParityRow[];
+  decisions: DecisionPair[];
+  wrong: string[];
+  remarks: string[];
+}
+
+export interface ParityReport {
+  version: 1;
+  kind: "parity";
+  training: number;
+  measured: number;
+  predicted: number;
+  totals: ParityTotal[];
+  scenarios: ParityScenario[];
+}
+
+export type Report = RunReport | ComparisonReport | SweepReport | ParityReport;
 
 export function readReport(): Report {
   return JSON.parse(document.getElementById("data")!.textContent!) as Report;

@@ -469,6 +469,36 @@ seeds: 1..3
   assert.ok(Math.abs(figure.by_value[0][0][1].mean - mean) < 1e-9);
 });
 
+await test("predicted stands against measured, with error bars and decisions side by side", async () => {
+  const spread = (...values) => ({count: values.length, p10: values[0], p50: values[1], p90: values[2], shortest: values[0], longest: values[2]});
+  const row = (job, figure, which, predicted, measured_s) => ({job: `default.${job}`, figure, which, measured_s, measured: spread(...measured_s),
+    predicted: spread(...predicted), uncalibrated_s: 1, unmatched: 0});
+  const total = (figure) => ({figure, count: 3, error_p50: 0.01, error_p90: 0.02, error_max: 0.03, bias: -0.01, inside: 0.5,
+    uncalibrated_p50: 0.1, uncalibrated_max: 0.2, unmatched: 1});
+  const totals = ["completion", "step", "recovery"].map(total);
+  const report = {version: 1, kind: "parity", training: 2, measured: 3, predicted: 50, totals, scenarios: [{
+    name: "two", description: "Two jobs.", policy: "fifo", time_scale: 10,
+    times: [{time: "start", samples: 8, p10_s: 0.1, p50_s: 0.2, p90_s: 0.3, held_out_error_p50: null}], totals,
+    rows: [row("train", "completion", "", [9, 10, 11], [9.5, 10, 12]), row("train", "recovery", "1: WorkerFailed", [1, 1.2, 1.3], [1, 1.1, 1.2])],
+    decisions: [{job: "default.train", predicted: "  Pending\n  restarts 1\n", measured: "  Pending\n  restarts 2\n", runs_other: 1, first_other: "measured 'restarts 2'"},
+      {job: "default.eval", predicted: "  Pending\n", measured: "  Pending\n", runs_other: 0, first_other: ""}],
+    wrong: ["default.train: completion: predicted 10.000 s"], remarks: []}]};
+  // Any page is a template: what it shows is the data in it.
+  const swept = readFileSync(join(folder, "swept/report.html"), "utf8");
+  const file = join(folder, "parity.html");
+  writeFileSync(file, swept.replace(/(<script type="application\/json" id="data">).*?(<\/script>)/s, (_, open, close) => open + JSON.stringify(report) + close));
+  const page = await opened(file, {width: 1280, height: 900});
+  assert.deepEqual(page.complaints, []);
+  assert.equal(await page.value(`document.querySelectorAll("figure svg.chart").length`), 2);
+  assert.equal(await page.value(`document.querySelectorAll("svg .run").length`), 6);
+  assert.equal(await page.value(`document.querySelectorAll("svg .whisker").length`), 6);
+  assert.match(await page.value(`document.querySelector("#totals table").textContent`), /completion31\.0 %2\.0 %3\.0 %−1\.0 %50 %/);
+  // Where decisions differ the table is open, and the lines are marked on both sides.
+  assert.deepEqual(await page.value(`[...document.querySelectorAll("td.mark")].map((cell) => cell.textContent)`), ["restarts 1", "restarts 2"]);
+  assert.match(await page.value(`document.getElementById("wrong-two").textContent`), /predicted 10\.000 s/);
+  await picture(page, "parity");
+});
+
 await browser.close();
 console.log(failed === 0 ? "all passed" : `${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

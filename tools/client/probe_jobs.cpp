@@ -1,0 +1,295 @@
+#include "tools/client/probe_jobs.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tools/client/job_sources.hpp"
+#include "tools/client/json_reading.hpp"
+#include "tools/client/log_following.hpp"
+#include "tools/console/interrupt.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kProbeLookMs = 50;
+constexpr int kPhaseLooks = 20 * 120;  // Two minutes for a job to get where it is wanted.
+constexpr int kStepsLooks = 20;        // A second of steps between two changes.
+constexpr std::int32_t kRescales = 4;
+
+std::vector<double> numbers_of(const json& document, const char* key) {
+  std::vector<double> out;
+  for (const json& each : list_of(document, key))
+    if (each.is_number()) out.push_back(each.get<double>());
+  return out;
+}
+
+void append(std::vector<double>& to, const std::vector<double>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+/// One job of the measurement, stopped and forgotten at its end.
+class ProbeJob {
+ public:
+  ProbeJob(Session& session, std::string name) : session_(session), name_(std::move(name)) {}
+
+  ~ProbeJob() {
+    if (!submitted_) return;
+    static_cast<void>(session_.client().send({.method = "DELETE", .target = job_target(name_)}));
+  }
+
+  ProbeJob(const ProbeJob&) = delete;
+  ProbeJob& operator=(const ProbeJob&) = delete;
+
+  /// `replicas` and `command` as in a job file.
+  bool submit(const ProbePlan& plan, const std::string& replicas, const json& command) {
+    const std::string text = "name: " + name_ + "\nroles:\n  main: {replicas: " + replicas +
+                             ", devices: " + std::to_string(plan.devices) +
+                             ", cpu: 10m, memory: 64MiB, command: " + command.dump() + "}\n";
+    JobSource source;
+    source.path = name_ + ".yaml";
+    source.text = text;
+    submitted_ = !session_.ask(submission(source), "job " + name_).is_null();
+    return submitted_;
+  }
+
+  /// Waits until the job is in the phase with so many ready workers. False, and told, where it ends
+  /// or gets stuck before.
+  bool await(const std::string& phase, std::int64_t ready) {
+    for (int look = 0; look < kPhaseLooks && !interrupted(); ++look) {
+      const json job = session_.ask({.target = job_target(name_)}, "job " + name_);
+      if (job.is_null()) return false;
+      const std::string now = text_of(job, "phase");
+      if (now == phase && (ready == 0 || number_of(job, "ready_replicas") == ready)) return true;
+      if (now == "Failed" || now == "Succeeded") {
+        session_.console().err(name_ + ": " + now + ": " + text_of(job, "message") + "\n" +
+                               last_words());
+        session_.note(ExitCode::Unmet);
+        return false;
+      }
+      ::poll(nullptr, 0, kProbeLookMs);
+    }
+    if (interrupted())
+      session_.note(ExitCode::Interrupted);
+    else
+      refuse("was not " + phase + " within two minutes; orrery describe " + name_ +
+             " tells what it waits for");
+    return false;
+  }
+
+  /// As `await`, for a job that comes to its end.
+  bool await_success() { return await("Succeeded", 0); }
+
+  void stop() {
+    static_cast<void>(
+        session_.ask({.method = "POST", .target = job_target(name_, "/stop")}, "job " + name_));
+  }
+
+  void scale(std::int32_t replicas) {
+    static_cast<void>(session_.ask({.method = "POST",
+                                    .target = job_target(name_, "/scale"),
+                                    .body = json{{"replicas", replicas}}.dump()},
+                                   "job " + name_));
+  }
+
+  json events() {
+    const json document =
+        session_.ask({.target = "/api/v1/events?backlog=4096&job=" + url_escaped(full_name(name_))},
+                     "job " + name_);
+    return list_of(document, "events");
+  }
+
+  std::string log() {
+    LogWish wish;
+    wish.job = name_;
+    const auto reply =
+        session_.client().send({.target = log_target(wish, {}), .accept = "text/plain"});
+    return reply && reply->is_good() ? reply->body : std::string();
+  }
+
+  void refuse(const std::string& what) {
+    session_.tell(Errors{{.subject = "job " + name_, .message = what}});
+  }
+
+ private:
+  std::string last_words() {
+    const std::string text = log();
+    constexpr std::size_t kKept = 1000;
+    return text.size() > kKept ? text.substr(text.size() - kKept) : text;
+  }
+
+  Session& session_;
+  std::string name_;
+  bool submitted_ = false;
+};
+
+/// Seconds from each event of one of the names `from` to the next of the name `to`.
+std::vector<double> between(const json& events,
+                            const std::vector<std::string>& from,
+                            const std::string& to) {
+  std::vector<double> out;
+  std::int64_t began = 0;  // 0: none has.
+  for (const json& event : events) {
+    const std::string name = text_of(event, "name");
+    if (std::ranges::find(from, name) != from.end()) {
+      began = number_of(event, "at");
+    } else if (name == to && began > 0) {
+      out.push_back(static_cast<double>(number_of(event, "at") - began) / 1e9);
+      began = 0;
+    }
+  }
+  return out;
+}
+
+class Probes {
+ public:
+  Probes(Session& session, const ProbePlan& plan) : session_(session), plan_(plan) {}
+
+  ProbeReport run() {
+    for (const std::int32_t ranks : plan_.ranks)
+      for (std::int32_t start = 0; start < plan_.starts; ++start)
+        if (!measure(ranks, start)) return std::move(out_);
+    static_cast<void>(rescale());
+    return std::move(out_);
+  }
+
+ private:
+  std::string name_of(const std::string& what) const {
+    return "calibrate-" + std::to_string(::getpid()) + "-" + what;
+  }
+
+  void tell(const std::string& line) { session_.console().err(line + "\n"); }
+
+  /// One job that measures, of so many ranks.
+  bool measure(std::int32_t ranks, std::int32_t start) {
+    tell("measuring with " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + ", " +
+         std::to_string(start + 1) + " of " + std::to_string(plan_.starts));
+    ProbeJob job(session_, name_of(std::to_string(ranks) + "-" + std::to_string(start + 1)));
+    const json command{plan_.worker,
+                       "--measure",
+                       std::to_string(plan_.rounds),
+                       "--size",
+                       std::to_string(plan_.size),
+                       "--checkpoint",
+                       "checkpoint",
+                       "--json"};
+    if (!job.submit(plan_, std::to_string(ranks), command) || !job.await_success()) return false;
+    append(out_.starts_s, between(job.events(), {"JobStarting"}, "JobRunning"));
+    const json measured = last_document(job.log());
+    if (!measured.is_object()) {
+      job.refuse("wrote no measurement; " + plan_.worker +
+                 " has to be an orrery-worker of this version, name it with --worker");
+      return false;
+    }
+    take(measured, ranks);
+    return true;
+  }
+
+  static json last_document(const std::string& log) {
+    json out;
+    for (std::size_t begin = 0; begin < log.size();) {
+      const std::size_t end = std::min(log.find('\n', begin), log.size());
+      if (log[begin] == '{') out = json::parse(log.substr(begin, end - begin), nullptr, false);
+      begin = end + 1;
+    }
+    return out;
+  }
+
+  void take(const json& measured, std::int32_t ranks) {
+    out_.device = text_of(measured, "device");
+    if (ranks > 1) out_.backend = text_of(measured, "backend");
+    append(out_.multiply_s, numbers_of(measured, "multiply_s"));
+    out_.flops = std::max(out_.flops, real_of(measured, "gflops_p50") * 1e9);
+    out_.checkpoint_bytes = real_of(measured, "checkpoint_bytes");
+    append(out_.writes_s, numbers_of(measured, "checkpoint_write_s"));
+    append(out_.reads_s, numbers_of(measured, "checkpoint_read_s"));
+    if (ranks < 2) return;
+    for (const json& sum : list_of(measured, "all_reduce"))
+      append(sum_of(ranks, real_of(sum, "bytes")).times_s, numbers_of(sum, "times_s"));
+  }
+
+  /// All starts of so many ranks are one sample.
+  ProbeSum& sum_of(std::int32_t ranks, double bytes) {
+    for (ProbeSum& sum : out_.sums)
+      if (sum.ranks == ranks && sum.bytes == bytes) return sum;
+    return out_.sums.emplace_back(ProbeSum{ranks, bytes, {}});
+  }
+
+  /// An elastic job that grows and shrinks, and is stopped.
+  bool rescale() {
+    tell("measuring changes of membership");
+    ProbeJob job(session_, name_of("elastic"));
+    const json command{plan_.worker, "--steps", "0", "--step-time-min", "20ms", "--size", "64"};
+    if (!job.submit(plan_, "{min: 1, max: 2}", command) || !job.await("Running", 1)) return false;
+    for (std::int32_t change = 0; change < kRescales; ++change) {
+      const std::int32_t wanted = change % 2 == 0 ? 2 : 1;
+      ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
+      job.scale(wanted);
+      ::poll(nullptr, 0, kProbeLookMs);
+      if (!job.await("Running", wanted)) return false;
+    }
+    ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
+    take_rebuilds(job.log());
+    job.stop();
+    if (!await_exit(job)) return false;
+    const json events = job.events();
+    append(out_.forming_s, between(events, {"JobRescheduling"}, "JobRunning"));
+    append(out_.stops_s, between(events, {"JobFailed"}, "WorkersExited"));
+    // A membership that shrinks asks a worker to stop, and forms when it has.
+    append(out_.stops_s, between(shrinks(events), {"JobRescheduling"}, "WorkersExited"));
+    return true;
+  }
+
+  /// Waits for the report of the last worker's end.
+  bool await_exit(ProbeJob& job) {
+    for (int look = 0; look < kPhaseLooks && !interrupted(); ++look) {
+      if (!between(job.events(), {"JobFailed"}, "WorkersExited").empty()) return true;
+      ::poll(nullptr, 0, kProbeLookMs);
+    }
+    return false;
+  }
+
+  static json shrinks(const json& events) {
+    json out = json::array();
+    for (const json& event : events) {
+      const std::string name = text_of(event, "name");
+      if (name == "JobRescheduling" || name == "WorkersExited" || name == "WorkersRunning")
+        out.push_back(event);
+    }
+    return out;
+  }
+
+  /// "generation 2: rank 0 of 2, gloo on cpu, built in 4.2 ms, at step 60", from the second one on.
+  void take_rebuilds(const std::string& log) {
+    constexpr std::string_view kGeneration = "generation ";
+    constexpr std::string_view kBuilt = ", built in ";
+    for (std::size_t begin = 0; begin < log.size();) {
+      const std::size_t end = std::min(log.find('\n', begin), log.size());
+      const std::string line = log.substr(begin, end - begin);
+      begin = end + 1;
+      const std::size_t built = line.find(kBuilt);
+      if (!line.starts_with(kGeneration) || built == line.npos) continue;
+      if (line.starts_with("generation 1:")) continue;
+      out_.rescales_s.push_back(std::strtod(line.c_str() + built + kBuilt.size(), nullptr) / 1e3);
+    }
+    if (out_.rescales_s.empty())
+      out_.remarks.emplace_back("no worker stayed through a change of membership");
+  }
+
+  Session& session_;
+  const ProbePlan& plan_;
+  ProbeReport out_;
+};
+
+}  // namespace
+
+ProbeReport run_probes(Session& session, const ProbePlan& plan) {
+  return Probes(session, plan).run();
+}
+
+}  // namespace orrery::cli
