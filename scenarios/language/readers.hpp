@@ -117,6 +117,9 @@ void read_loop(const MapReader& work, const JobSpec& spec, LoopSpec& loop);
 /// `stream` of a loop whose other parts are read.
 void read_stream(const MapReader& loop_reader, const JobSpec& spec, LoopSpec& loop);
 
+/// `search` of a loop whose other parts are read.
+void read_search(const MapReader& loop_reader, const JobSpec& spec, LoopSpec& loop);
+
 /// `blames`: mine, node, or a map that names a worker of `job`, which may be null where there is no
 /// one job.
 void read_blames(const MapReader& entry, const ScenarioJob* job, Blamed& blamed);

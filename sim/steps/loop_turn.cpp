@@ -8,6 +8,7 @@
 
 #include "core/base/math.hpp"
 #include "sim/steps/gang.hpp"
+#include "sim/steps/loop_stages.hpp"
 #include "sim/steps/streamed_turn.hpp"
 
 namespace orrery::sim {
@@ -19,8 +20,6 @@ constexpr std::int64_t kMeanSequences = 60'000;
 constexpr std::int64_t kMeanTurnsMin = 64;
 constexpr std::int64_t kMeanTurnsMax = 1'024;
 constexpr std::uint64_t kMeanSeed = 1;
-
-double bytes_as_double(Bytes bytes) { return static_cast<double>(bytes.count); }
 
 Random lengths_of_turn(std::uint64_t seed, std::uint64_t turn) {
   return Random::stream(seed, "steps.lengths." + std::to_string(turn));
@@ -71,31 +70,6 @@ Stage compute_stage(double seconds) {
   Stage stage;
   stage.compute_s = seconds;
   stage.paced = false;
-  return stage;
-}
-
-// All updates of a turn: what they sum over the role's nodes is spread over them.
-Stage train_stage(const CycleInputs& inputs, const LoopSpec& loop, const RoleShare& trainers) {
-  Stage stage = compute_stage(loop.train.in_seconds() / trainers.speed);
-  stage.paced = true;
-  stage.overlap = loop.overlap;
-  const std::vector<NodeDevices> nodes = nodes_of(trainers.members);
-  stage.local_exchange_s = local_reduce_s(
-      densest(nodes), bytes_as_double(loop.gradient), inputs.network.device_bandwidth);
-  add_exchange(stage, Pattern::Ring, without_counts(nodes), bytes_as_double(loop.gradient));
-  return stage;
-}
-
-// Nodes that train have the new weights already.
-Stage weights_stage(const LoopSpec& loop, const RoleShare& trainers, const RoleShare& generators) {
-  Stage stage = compute_stage(0);
-  const std::vector<NodeId> training = without_counts(nodes_of(trainers.members));
-  if (training.empty()) return stage;
-  std::vector<NodeId> members{training.front()};
-  for (const NodeDevices& entry : nodes_of(generators.members))
-    if (std::find(training.begin(), training.end(), entry.node) == training.end())
-      members.push_back(entry.node);
-  add_exchange(stage, Pattern::Broadcast, std::move(members), bytes_as_double(loop.weights));
   return stage;
 }
 
@@ -174,7 +148,8 @@ Cycle loop_turn(const CycleInputs& inputs, std::uint64_t seed, std::optional<std
     if (stage.compute_s > 0 || stage.local_exchange_s > 0 || !stage.exchanges.empty())
       cycle.stages.push_back(std::move(stage));
   };
-  Stage train = train_stage(inputs, loop, trainers);
+  const std::vector<NodeDevices> training = nodes_of(trainers.members);
+  Stage train = loop_train_stage(loop, inputs.network, training, trainers.speed);
   if (loop.stream) {
     const StreamedRoles roles = streamed_roles(inputs, loop, trainers, generators);
     const auto seconds = [&](Random& random) { return streamed_turn(loop, roles, random).seconds; };
@@ -187,7 +162,8 @@ Cycle loop_turn(const CycleInputs& inputs, std::uint64_t seed, std::optional<std
     add(compute_stage(loop.inference.in_seconds() / role_of(inputs, loop.inference_role).speed));
   }
   add(std::move(train));
-  add(weights_stage(loop, trainers, generators));
+  add(loop_weights_stage(
+      loop, without_counts(training), without_counts(nodes_of(generators.members))));
   return cycle;
 }
 

@@ -44,7 +44,7 @@ Result<std::string> job_of_document(Session& session,
                                     Errors& warnings) {
   auto context = placement_context({path,
                                     arguments.values("--set"),
-                                    arguments.values("--search"),
+                                    arguments.values("--config-dir"),
                                     arguments.value("--nodes"),
                                     arguments.value("--program")});
   if (!context) return context.errors();

@@ -40,7 +40,7 @@ VerbSpec submit_spec() {
             .value = "N",
             .help = "of a document of RLinf: DEVICESxMODEL:NODES, or a file (default: the "
                     "controller's nodes)"},
-           {.name = "--search",
+           {.name = "--config-dir",
             .value = "DIR",
             .help = "of a document of RLinf: look for files of defaults there, too",
             .repeatable = true},

@@ -40,7 +40,7 @@ DocumentWords words_of(const Arguments& arguments) {
   const std::vector<std::string>& operands = arguments.operands();
   return {operands.front(),
           {operands.begin() + 1, operands.end()},
-          arguments.values("--search"),
+          arguments.values("--config-dir"),
           arguments.value("--nodes"),
           arguments.value("--program")};
 }
@@ -240,6 +240,13 @@ ExitCode show_as(const scenarios::PlacementDocument& document,
 }  // namespace
 
 ExitCode run_place(const Arguments& arguments, Console& console) {
+  if (arguments.has("--search")) return run_place_search(arguments, console);
+  for (const char* option : {"--job", "--turns", "--candidates", "--top"})
+    if (arguments.has(option)) {
+      console.err("orrery place: " + std::string(option) +
+                  ": found it without --search, which it is for; add --search or remove it\n");
+      return ExitCode::BadInput;
+    }
   const std::string& path = arguments.operands().front();
   const std::string file = path == "-" ? "standard input" : path;
   if (arguments.value("--mode") && arguments.value("--program")) {

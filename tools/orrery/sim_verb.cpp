@@ -26,7 +26,7 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
   if (text && is_rlinf_text(*text)) {
     const auto context = placement_context({path,
                                             {operands.begin() + 1, operands.end()},
-                                            arguments.values("--search"),
+                                            arguments.values("--config-dir"),
                                             arguments.value("--nodes"),
                                             arguments.value("--program")});
     if (!context) return context.errors();
@@ -36,7 +36,7 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
     return open_scenario_text(*scenario, path, overrides);
   }
   Errors errors;
-  for (const char* option : {"--nodes", "--search", "--program"})
+  for (const char* option : {"--nodes", "--config-dir", "--program"})
     if (arguments.has(option))
       errors.push_back({.subject = option,
                         .message = "is for documents of RLinf, and " + path +

@@ -22,6 +22,8 @@ ExitCode run_sweep(const Arguments& arguments, Console& console);
 ExitCode run_test(const Arguments& arguments, Console& console);
 ExitCode run_check(const Arguments& arguments, Console& console);
 ExitCode run_place(const Arguments& arguments, Console& console);
+/// What `run_place` does with --search.
+ExitCode run_place_search(const Arguments& arguments, Console& console);
 ExitCode run_explore(const Arguments& arguments, Console& console);
 ExitCode run_storm_verb(const Arguments& arguments, Console& console);
 /// Rows of the table that lists of formats belong to.

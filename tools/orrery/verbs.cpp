@@ -48,7 +48,7 @@ Verb sim_verb() {
                    {.name = "--nodes",
                     .value = "N",
                     .help = "of a document of RLinf: DEVICESxMODEL:NODES, or a file"},
-                   {.name = "--search",
+                   {.name = "--config-dir",
                     .value = "DIR",
                     .help = "of a document of RLinf: look for files of defaults there, too",
                     .repeatable = true},
@@ -215,7 +215,7 @@ Verb place_verb() {
                     .value = "N",
                     .help = "what the nodes have: DEVICESxMODEL:NODES, or a file (default: "
                             "cluster.nodes)"},
-                   {.name = "--search",
+                   {.name = "--config-dir",
                     .value = "DIR",
                     .help = "look for files of defaults there, too",
                     .repeatable = true},
@@ -248,6 +248,22 @@ Verb place_verb() {
                    {.name = "--command",
                     .value = "TEXT",
                     .help = "with --as: what every process runs, under a shell"},
+                   {.name = "--search",
+                    .help = "FILE is a scenario: find the placement of its job's work.loop whose "
+                            "turns are shortest"},
+                   {.name = "--job",
+                    .value = "NAME",
+                    .help = "with --search: which job (default: the one that has a loop)"},
+                   {.name = "--turns",
+                    .value = "N",
+                    .help = "with --search: simulate so many of each candidate (default: 32)"},
+                   {.name = "--candidates",
+                    .value = "N",
+                    .help = "with --search: at most so many before the best are refined (default: "
+                            "100000)"},
+                   {.name = "--top",
+                    .value = "N",
+                    .help = "with --search: show so many, and the best of each mode (default: 5)"},
                    {.name = "--json",
                     .help = "print {component: [records]} or {errors: [...]}, nothing else"}},
        .examples = {{"orrery place train.yaml", "tables and a picture of a placement"},
@@ -261,7 +277,11 @@ Verb place_verb() {
                      "the same on one node, with another engine"},
                     {"orrery place train.yaml --nodes 8xH100 --as job --command 'python3 main.py'",
                      "the job that it is"},
-                    {"orrery place - < train.yaml", "a document from standard input"}}},
+                    {"orrery place - < train.yaml", "a document from standard input"},
+                    {"orrery place --search grpo.yaml",
+                     "which roles of a loop should share devices, and how many has each?"},
+                    {"orrery place --search grpo.yaml --json | jq '.candidates[0].roles'",
+                     "the placement of each role, for a job file"}}},
       run_place};
 }
 

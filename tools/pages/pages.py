@@ -21,7 +21,7 @@ import sys
 import plan_picture
 import railroad
 
-PAGES = ("docs/placement.md", "docs/virtual_clusters.md", "docs/worker_environment.md")
+PAGES = ("docs/placement.md", "docs/placement_search.md", "docs/virtual_clusters.md", "docs/worker_environment.md")
 EXAMPLES = "docs/examples"
 PICTURES = "docs/pictures"
 GRAMMAR_PICTURE = "placement_language.svg"

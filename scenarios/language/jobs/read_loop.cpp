@@ -118,6 +118,7 @@ void read_loop(const MapReader& work, const JobSpec& spec, LoopSpec& loop) {
   }
   reader.read_size("weights", loop.weights);
   read_stream(reader, spec, loop);
+  read_search(reader, spec, loop);
 }
 
 }  // namespace orrery::scenarios

@@ -210,7 +210,7 @@ class Composer {
            "defaults",
            "names " + import.path + ", and there is no " + name + ".yaml in " + searched +
                "; correct it, set what a folder's name refers to, or name more folders with "
-               "--search");
+               "--config-dir");
   }
 
   static std::string dotted(const std::vector<std::string>& parts) {

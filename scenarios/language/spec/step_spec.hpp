@@ -57,6 +57,24 @@ struct StreamSpec {
   Duration migrate = Duration::zero();  ///< A sequence that moves is so much later.
 };
 
+/// How many replicas a role may have.
+struct SearchedReplicas {
+  std::string role;
+  std::int32_t min = 1;
+  std::int32_t max = 1;
+};
+
+/// What may be tried to find a placement, and what only a search needs to know.
+struct SearchSpec {
+  Duration switch_time;                     ///< A device passes from one role to another.
+  Duration handover;                        ///< What a micro-batch costs each part that takes it.
+  std::int32_t group = 1;                   ///< Sequences of one prompt; divides `sequences`.
+  std::vector<std::int32_t> micro_batches;  ///< Ascending; empty: powers of two up to 16.
+  std::int32_t devices = 0;                 ///< At most so many; 0: all of the cluster.
+  std::vector<std::vector<std::string>> apart;  ///< Roles that share no device with each other.
+  std::vector<SearchedReplicas> replicas;       ///< Of roles with bounds; of others 1 and more.
+};
+
 /// One turn of a reinforcement learning loop: generate, reward, infer, train, send the weights.
 /// Roles are named; one role may do several parts. Times are of all replicas of the role together
 /// with the fewest replicas, and shrink as replicas are added.
@@ -79,6 +97,7 @@ struct LoopSpec {
   Bytes weights;                     ///< Sent from the train role's first node to the nodes of the
                                      ///< generate role that have no part in the training.
   std::optional<StreamSpec> stream;  ///< None: one part after the other.
+  std::optional<SearchSpec> search;  ///< None: all that fits, and devices pass in no time.
 };
 
 /// A transfer between ranks; -1 is the cluster's storage.

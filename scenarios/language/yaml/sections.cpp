@@ -71,7 +71,7 @@ constexpr SectionKeys kSections[]{
     {"jobs.work.step",
      {"units gradient all_reduce overlap tensor_parallel tensor pipeline_parallel activation "
       "microbatches"}},
-    {"jobs.work.loop", {"generate reward inference train weights stream"}},
+    {"jobs.work.loop", {"generate reward inference train weights stream search"}},
     {"jobs.work.loop.generate", {"role sequences tokens_per_second concurrent length"}},
     {"jobs.work.loop.generate.length", {"median sigma max"}},
     {"jobs.work.loop.reward", {"role time"}},
@@ -79,6 +79,7 @@ constexpr SectionKeys kSections[]{
     {"jobs.work.loop.train", {"role time gradient overlap"}},
     {"jobs.work.loop.stream",
      {"scheduler group minibatches pre_process wait_before_last resize migrate"}},
+    {"jobs.work.loop.search", {"switch handover group micro_batches devices apart replicas"}},
     {"jobs.work.checkpoint", {"size interval blocking"}},
     {"jobs.workers", {"rank role local kind after exit blames times"}},
     {"jobs.manifest", {"apiVersion kind metadata spec status"}},

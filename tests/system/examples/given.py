@@ -274,6 +274,10 @@ COMES = {
         '"family": "rlinf"'),
     "orrery place train.yaml --nodes 8xH100 --as job --command 'python3 main.py'": Comes(
         '"python3",\\s*"main.py"', files=COMPOSED),
+    "orrery place --search grpo.yaml": Comes(
+        "best: \\w+, ", before="cp docs/examples/search/grpo.yaml ."),
+    "orrery place --search grpo.yaml --json | jq '.candidates[0].roles'": Comes(
+        '"placement": ', before="cp docs/examples/search/grpo.yaml ."),
     "orrery place - < train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
     "orrery sweep scenarios/load_sweep.yaml --dry-run": Comes("30 cells, 3 points x 2 policies x 5 seeds"),
     "orrery check scenarios/load_sweep.yaml": Comes("sound, 30 cells"),
@@ -376,6 +380,7 @@ NOT_HERE = {
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
     "tools/bench/parity_table.py build/bin/orrery": "measures for minutes: orrery parity of one scenario runs",
     "orrery parity scenarios/parity/*.yaml --runs 4": "measures for minutes: the line with crash.yaml runs",
+    "tools/bench/place_search.py build/bin": "measures for minutes",
     "tools/bench/placers.py": "measures for minutes: tests/system/papers/placers_test.py has a part of it",
     "tools/bench/placers.py --lists default --seeds 42..51": "as the line above",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",

@@ -67,7 +67,7 @@ class Shown(unittest.TestCase):
             path = example.relative_to(ROOT)
             with self.subTest(str(path)):
                 self.assertIn(f"]({path.relative_to('docs')}):\n\n```yaml\n", text)
-                self.assertRegex(text, rf"\n\$ orrery \w+ {re.escape(str(path))}\n")
+                self.assertRegex(text, rf"\n\$ orrery \w+ (--search )?{re.escape(str(path))}\n")
 
     def test_every_example_of_settings_is_named_and_sound(self):
         for example in sorted((ROOT / pages.EXAMPLES / "settings").glob("*.yaml")):

@@ -149,7 +149,7 @@ TEST(Composition, AllMissingFilesAreToldWithWhatWasSearched) {
       ElementsAre(AllOf(HasSubstr("run/train.yaml:3: defaults: names model/large, and there is no "
                                   "model/large.yaml in run, file://${oc.env:EMBODIED_PATH}/config/ "
                                   "(EMBODIED_PATH is not set in the environment); "),
-                        HasSubstr("--search")),
+                        HasSubstr("--config-dir")),
                   HasSubstr("run/train.yaml:4: defaults: names env/maze")));
 }
 
