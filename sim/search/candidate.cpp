@@ -12,10 +12,17 @@ using Runs = std::vector<DeviceRun>;
 /// Takes devices one after the other, node by node.
 class PackedDevices {
  public:
-  explicit PackedDevices(const SearchedJob& job) : job_(job) {}
+  PackedDevices(const SearchedJob& job, const Candidate& candidate)
+      : job_(job),
+        is_aligned_(candidate.layout == PoolLayout::Aligned),
+        node_(static_cast<std::size_t>(candidate.first_node)) {}
 
   Runs take(std::int32_t devices) {
     Runs runs;
+    if (is_aligned_ && used_ > 0 && devices > job_.nodes[node_].devices - used_) {
+      ++node_;
+      used_ = 0;
+    }
     while (devices > 0 && node_ < job_.nodes.size()) {
       const std::int32_t left = job_.nodes[node_].devices - used_;
       const std::int32_t here = std::min(left, devices);
@@ -31,13 +38,14 @@ class PackedDevices {
 
  private:
   const SearchedJob& job_;
-  std::size_t node_ = 0;
+  bool is_aligned_;
+  std::size_t node_;
   std::int32_t used_ = 0;  // Of that node.
 };
 
 /// Devices of each pool; empty where the layout cannot be.
 std::vector<Runs> packed(const SearchedJob& job, const Candidate& candidate) {
-  PackedDevices devices(job);
+  PackedDevices devices(job, candidate);
   std::vector<Runs> runs;
   for (const Pool& pool : candidate.pools) runs.push_back(devices.take(pool.devices));
   return runs;
@@ -47,16 +55,17 @@ std::vector<Runs> packed(const SearchedJob& job, const Candidate& candidate) {
 std::vector<Runs> spread(const SearchedJob& job, const Candidate& candidate) {
   std::int32_t all = 0;
   for (const Pool& pool : candidate.pools) all += pool.devices;
-  const std::int32_t per_node = job.nodes.front().devices;
+  const auto first = static_cast<std::size_t>(candidate.first_node);
+  const std::int32_t per_node = job.nodes[first].devices;
   if (per_node == 0) return {};
   const std::int32_t nodes = (all + per_node - 1) / per_node;
-  if (nodes < 2) return {};
+  if (nodes < 2 || first + static_cast<std::size_t>(nodes) > job.nodes.size()) return {};
   std::vector<Runs> runs(candidate.pools.size());
   std::int32_t used = 0;
   for (std::size_t p = 0; p < runs.size(); ++p) {
     const std::int32_t devices = candidate.pools[p].devices;
     if (devices % nodes != 0) return {};
-    for (std::int32_t node = 0; node < nodes; ++node) {
+    for (std::int32_t node = candidate.first_node; node < candidate.first_node + nodes; ++node) {
       if (job.nodes[static_cast<std::size_t>(node)].devices != per_node) return {};
       runs[p].push_back({node, used, devices / nodes});
     }
@@ -163,10 +172,11 @@ placement::Mode mode_of(const Candidate& candidate) {
   return shares ? placement::Mode::Hybrid : placement::Mode::Disaggregated;
 }
 
+std::int32_t first_device(const SearchedJob& job, const DeviceRun& run) {
+  return job.nodes[static_cast<std::size_t>(run.node)].first_device + run.first;
+}
+
 std::string placement_text(const SearchedJob& job, const RolePlaces& places, std::int32_t width) {
-  std::vector<std::int32_t> first_of(job.nodes.size() + 1, 0);
-  for (std::size_t i = 0; i < job.nodes.size(); ++i)
-    first_of[i + 1] = first_of[i] + job.nodes[i].devices;
   const auto range = [](std::int32_t first, std::int32_t count) {
     std::string text = std::to_string(first);
     return count > 1 ? text + "-" + std::to_string(first + count - 1) : text;
@@ -175,12 +185,9 @@ std::string placement_text(const SearchedJob& job, const RolePlaces& places, std
   std::string text;
   std::int32_t rank = 0;
   for (std::size_t i = 0; i < places.runs.size();) {
-    const std::int32_t first =
-        first_of[static_cast<std::size_t>(places.runs[i].node)] + places.runs[i].first;
+    const std::int32_t first = first_device(job, places.runs[i]);
     std::int32_t devices = 0;
-    while (i < places.runs.size() &&
-           first_of[static_cast<std::size_t>(places.runs[i].node)] + places.runs[i].first ==
-               first + devices)
+    while (i < places.runs.size() && first_device(job, places.runs[i]) == first + devices)
       devices += places.runs[i++].devices;
     text += (text.empty() ? "" : ",") + range(first, devices) + ":" + range(rank, devices / width);
     rank += devices / width;

@@ -22,8 +22,9 @@ struct Pool {
 
 /// How pools lie on the nodes.
 enum class PoolLayout : std::uint8_t {
-  Packed,  ///< One after the other, node by node.
-  Spread,  ///< Each has as many devices of each of the first nodes.
+  Packed,   ///< One after the other, node by node.
+  Aligned,  ///< The same, but one that would cross into another node begins there.
+  Spread,   ///< Each has as many devices of each of the nodes.
 };
 
 /// What is chosen.
@@ -32,6 +33,8 @@ struct Candidate {
   /// The role that generates is on the devices of all pools, and in none.
   bool generates_everywhere = false;
   PoolLayout layout = PoolLayout::Packed;
+  std::int32_t first_node =
+      0;  ///< Where the first pool begins: an index into `SearchedJob::nodes`.
   std::int32_t micro_batches = 1;
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
@@ -45,6 +48,9 @@ struct DeviceRun {
 
   friend bool operator==(const DeviceRun&, const DeviceRun&) = default;
 };
+
+/// The number of its first device through all nodes.
+std::int32_t first_device(const SearchedJob& job, const DeviceRun& run);
 
 /// Where a role's replicas are.
 struct RolePlaces {

@@ -10,6 +10,7 @@
 namespace orrery::sim {
 namespace {
 
+constexpr std::int64_t kLayouts = 3;
 constexpr std::int64_t kCountedMax = std::int64_t{1} << 40;
 
 std::vector<std::int32_t> placed_roles(const SearchedJob& job) {
@@ -123,11 +124,21 @@ class LayoutNames {
   bool all_alike_;
 };
 
+/// Where pools may begin: at the first node, and at each that is another kind than the one before.
+std::vector<std::int32_t> first_nodes(const SearchedJob& job) {
+  std::vector<std::int32_t> nodes{0};
+  for (std::size_t n = 1; n < job.nodes.size(); ++n)
+    if (job.nodes[n].speed != job.nodes[n - 1].speed ||
+        job.nodes[n].model != job.nodes[n - 1].model)
+      nodes.push_back(static_cast<std::int32_t>(n));
+  return nodes;
+}
+
 /// Visits the layouts of pools whose sizes are given.
 class Layouts {
  public:
   Layouts(const SearchedJob& job, const std::function<void(const Candidate&)>& visit)
-      : job_(job), names_(job), visit_(visit) {}
+      : job_(job), names_(job), first_nodes_(first_nodes(job)), visit_(visit) {}
 
   void visit(const Sharing& sharing, const std::vector<std::int32_t>& sizes) {
     std::vector<std::size_t> order(sizes.size());
@@ -138,8 +149,13 @@ class Layouts {
       candidate.generates_everywhere = sharing.generates_everywhere;
       for (const std::size_t pool : order)
         candidate.pools.push_back({sharing.pools[pool], sizes[pool]});
-      visit_one(sharing, candidate, PoolLayout::Packed);
-      if (order.size() > 1) visit_one(sharing, candidate, PoolLayout::Spread);
+      for (const std::int32_t node : first_nodes_) {
+        candidate.first_node = node;
+        visit_one(sharing, candidate, PoolLayout::Packed);
+        if (order.size() == 1) continue;
+        visit_one(sharing, candidate, PoolLayout::Aligned);
+        visit_one(sharing, candidate, PoolLayout::Spread);
+      }
     } while (job_.nodes.size() > 1 && std::next_permutation(order.begin(), order.end()));
   }
 
@@ -156,6 +172,7 @@ class Layouts {
 
   const SearchedJob& job_;
   LayoutNames names_;
+  std::vector<std::int32_t> first_nodes_;
   const std::function<void(const Candidate&)>& visit_;
   std::set<std::vector<LayoutNames::NodeName>> seen_;
 };
@@ -205,20 +222,22 @@ std::int64_t count_candidates(const SearchedJob& job,
                               std::int32_t step) {
   std::int64_t count = 0;
   for (const Sharing& sharing : sharings) {
-    // Ways to choose sizes by their sum: an exact count of what is within the devices.
-    std::vector<std::int64_t> ways(static_cast<std::size_t>(job.devices) + 1, 0);
+    // Ways to choose sizes by their sum in steps, each rounded down: no fewer than there are.
+    std::vector<std::int64_t> ways(static_cast<std::size_t>(job.devices / step) + 1, 0);
     ways[0] = 1;
     std::int64_t layouts = 1;
     for (std::size_t pool = 0; pool < sharing.pools.size(); ++pool) {
       std::vector<std::int64_t> more(ways.size(), 0);
-      for (const std::int32_t size : sizes_of(job, sharing, pool, step))
-        for (std::size_t sum = 0; sum + static_cast<std::size_t>(size) < ways.size(); ++sum)
-          more[sum + static_cast<std::size_t>(size)] =
-              std::min(kCountedMax, more[sum + static_cast<std::size_t>(size)] + ways[sum]);
+      for (const std::int32_t size : sizes_of(job, sharing, pool, step)) {
+        const auto steps = static_cast<std::size_t>(size / step);
+        for (std::size_t sum = 0; sum + steps < ways.size(); ++sum)
+          more[sum + steps] = std::min(kCountedMax, more[sum + steps] + ways[sum]);
+      }
       ways = std::move(more);
       if (job.nodes.size() > 1) layouts *= static_cast<std::int64_t>(pool) + 1;
     }
-    if (job.nodes.size() > 1) layouts *= 2;
+    if (job.nodes.size() > 1 && sharing.pools.size() > 1) layouts *= kLayouts;
+    layouts *= static_cast<std::int64_t>(first_nodes(job).size());
     const std::int64_t sizes =
         std::min(kCountedMax, std::accumulate(ways.begin(), ways.end(), std::int64_t{0}));
     count += sizes * layouts * static_cast<std::int64_t>(job.limits.micro_batches.size());

@@ -5,14 +5,13 @@
 namespace orrery::sim {
 namespace {
 
+constexpr std::size_t kRangesMax = 40;  // Characters; longer ones are counted.
+
 std::string name_of(const SearchedJob& job, const SearchedPart& part) {
   return job.roles[static_cast<std::size_t>(part.role)].name;
 }
 
 std::string device_ranges(const SearchedJob& job, const RolePlaces& places) {
-  std::vector<std::int32_t> first_of(job.nodes.size() + 1, 0);
-  for (std::size_t i = 0; i < job.nodes.size(); ++i)
-    first_of[i + 1] = first_of[i] + job.nodes[i].devices;
   std::string text;
   std::int32_t end = -1;
   std::int32_t begin = -1;
@@ -22,7 +21,7 @@ std::string device_ranges(const SearchedJob& job, const RolePlaces& places) {
     if (end > begin + 1) text += "-" + std::to_string(end - 1);
   };
   for (const DeviceRun& run : places.runs) {
-    const std::int32_t first = first_of[static_cast<std::size_t>(run.node)] + run.first;
+    const std::int32_t first = first_device(job, run);
     if (first != end) {
       flush();
       begin = first;
@@ -30,6 +29,9 @@ std::string device_ranges(const SearchedJob& job, const RolePlaces& places) {
     end = first + run.devices;
   }
   flush();
+  if (text.size() > kRangesMax)
+    return std::to_string(places.devices()) + " devices of " +
+           std::to_string(places.nodes().size()) + " nodes";
   return text.empty() ? "no device" : text;
 }
 
@@ -64,6 +66,26 @@ PathTerm largest_increase(const SearchedJob& job, const TurnPath& from, const Tu
   return *std::max_element(terms.begin(), terms.end(), [](const PathTerm& a, const PathTerm& b) {
     return a.seconds < b.seconds;
   });
+}
+
+std::vector<std::vector<std::string>> sharing_roles(const SearchedJob& job,
+                                                    const Prediction& prediction) {
+  // The lowest role of the group of each; a group that meets an earlier one becomes part of it.
+  std::vector<std::size_t> group_of;
+  for (std::size_t r = 0; r < job.roles.size(); ++r) {
+    group_of.push_back(r);
+    for (std::size_t other = 0; other < r; ++other) {
+      if (!share_devices(prediction.places[r], prediction.places[other])) continue;
+      const std::size_t kept = std::min(group_of[r], group_of[other]);
+      const std::size_t joined = std::max(group_of[r], group_of[other]);
+      std::replace(group_of.begin(), group_of.end(), joined, kept);
+    }
+  }
+  std::vector<std::vector<std::string>> groups(job.roles.size());
+  for (std::size_t r = 0; r < job.roles.size(); ++r)
+    groups[group_of[r]].push_back(job.roles[r].name);
+  std::erase_if(groups, [](const auto& roles) { return roles.size() < 2; });
+  return groups;
 }
 
 std::string places_in_words(const SearchedJob& job, const Prediction& prediction) {

@@ -11,7 +11,8 @@
 namespace orrery::sim {
 namespace {
 
-constexpr std::size_t kRefined = 8;  // So many of the best are looked around.
+constexpr std::int32_t kStepsMax = 512;  // So many sizes of a pool at most.
+constexpr std::size_t kRefined = 8;      // So many of the best are looked around.
 
 /// What decides between two: nanoseconds, so that rounding in other orders of sums does not.
 auto rank_of(const Prediction& prediction) {
@@ -106,6 +107,20 @@ Error error_of(const SearchedJob& job, std::string message) {
   return error;
 }
 
+/// Each role with the replicas that stand in the file, on devices of its own.
+std::optional<Candidate> written_candidate(const SearchedJob& job) {
+  Candidate candidate;
+  std::int64_t devices = 0;
+  for (std::size_t r = 0; r < job.roles.size(); ++r) {
+    const SearchedRole& role = job.roles[r];
+    if (!role.is_placed()) continue;
+    candidate.pools.push_back({{static_cast<std::int32_t>(r)}, role.width * role.reference});
+    devices += candidate.pools.back().devices;
+  }
+  if (devices > job.devices) return std::nullopt;
+  return candidate;
+}
+
 Error infeasible(const SearchedJob& job) {
   std::string widest;
   for (const SearchedRole& role : job.roles)
@@ -129,11 +144,20 @@ const Prediction* SearchResult::best_of(placement::Mode mode) const {
   return of_mode == found.end() ? nullptr : &*of_mode;
 }
 
+const Prediction& SearchResult::smallest_within(double factor) const {
+  const Prediction* smallest = &found.front();
+  for (const Prediction& one : found)
+    if (one.step_s <= factor * found.front().step_s && one.devices < smallest->devices)
+      smallest = &one;
+  return *smallest;
+}
+
 Result<SearchResult> search_placement(const SearchedJob& job, const SearchOptions& options) {
   auto predictor = Predictor::make(job, options.turns);
   if (!predictor) return predictor.errors();
   const std::vector<Sharing> sharings = all_sharings(job);
   std::int32_t step = 1;
+  while (job.devices / step > kStepsMax) step *= 2;
   std::int64_t count = count_candidates(job, sharings, step);
   for (; count > options.candidates && step < job.devices; step *= 2)
     count = count_candidates(job, sharings, step * 2);
@@ -148,6 +172,7 @@ Result<SearchResult> search_placement(const SearchedJob& job, const SearchOption
   if (search.is_empty()) return infeasible(job);
   if (step > 1) search.refine(step / 2);
   SearchResult out = search.take();
+  if (const auto written = written_candidate(job)) out.written = (*predictor)->predict(*written);
   out.step = step;
   out.turns = options.turns;
   return out;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,18 @@ struct SearchOptions {
 struct SearchResult {
   std::vector<Prediction> found;  ///< Best first; each placement once, with its best number of
                                   ///< micro-batches. At least one.
-  std::int64_t tried = 0;         ///< Candidates, whatever their micro-batches.
-  std::int32_t step = 1;          ///< Pools were tried in multiples of so many devices at first.
+  /// Each role with the replicas that the file has, on devices of its own, one part after the
+  /// other; nothing where there are too few devices for it.
+  std::optional<Prediction> written;
+  std::int64_t tried = 0;  ///< Candidates, whatever their micro-batches.
+  std::int32_t step = 1;   ///< Pools were tried in multiples of so many devices at first.
   std::int32_t turns = 0;
 
   /// The first of its mode, or nullptr.
   const Prediction* best_of(placement::Mode mode) const;
+
+  /// The one with the fewest devices whose turn is at most `factor` times the shortest.
+  const Prediction& smallest_within(double factor) const;
 };
 
 /// Tries every way to share, in steps of devices so large that there are not too many candidates,

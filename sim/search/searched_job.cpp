@@ -103,6 +103,7 @@ class JobReader {
     for (const NodeGroup& group : scenario_.groups)
       for (std::int32_t i = 0; i < group.count; ++i) {
         out_.nodes.push_back({group.devices,
+                              static_cast<std::int32_t>(devices),
                               scenarios::speed_of(scenario_.device_models, group.device_model),
                               group.device_model});
         devices += group.devices;

@@ -35,6 +35,7 @@ struct SearchedPart {
 /// A node of the cluster; its id is its index.
 struct SearchedNode {
   std::int32_t devices = 0;
+  std::int32_t first_device = 0;  ///< Of it, numbered through all nodes.
   double speed = 1;
   std::string model;
 };

@@ -18,6 +18,7 @@ using sim::Prediction;
 using sim::SearchedJob;
 using sim::SearchResult;
 
+constexpr double kAlmost = 1.05;  // Of the shortest turn: worth a look where it frees devices.
 constexpr placement::Mode kModes[] = {
     placement::Mode::Collocated, placement::Mode::Disaggregated, placement::Mode::Hybrid};
 
@@ -28,6 +29,7 @@ std::vector<std::size_t> shown(const SearchResult& result, std::size_t top) {
   for (const placement::Mode mode : kModes)
     if (const Prediction* best = result.best_of(mode))
       rows.push_back(static_cast<std::size_t>(best - result.found.data()));
+  rows.push_back(static_cast<std::size_t>(&result.smallest_within(kAlmost) - result.found.data()));
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
@@ -88,6 +90,14 @@ std::string why(const SearchedJob& job, const SearchResult& result) {
                      {percent(term.seconds / best.step_s)},
                      {term.meaning}});
   std::string text = table.text(false);
+  if (const Prediction& small = result.smallest_within(kAlmost); small.devices < best.devices)
+    text += "with " + std::to_string(small.devices) + " devices in place of " +
+            std::to_string(best.devices) + ": " + seconds(small.step_s) + ", " +
+            with_commas(small.step_s / best.step_s, 2) + " times as long (" +
+            places_in_words(job, small) + ")\n";
+  if (result.written)
+    text += "as written, each role on devices of its own: " + seconds(result.written->step_s) +
+            ", " + with_commas(result.written->step_s / best.step_s, 2) + " times as long\n";
   for (const placement::Mode mode : kModes) {
     const Prediction* other = result.best_of(mode);
     if (other == nullptr || other == &best) continue;
@@ -154,10 +164,11 @@ void write_candidate(JsonText& json,
     json.end_object();
   }
   json.end_object().key("take_turns").begin_array();
-  for (std::size_t r = 0; r < job.roles.size(); ++r)
-    for (std::size_t other = r + 1; other < job.roles.size(); ++other)
-      if (share_devices(one.places[r], one.places[other]))
-        json.begin_array().value(job.roles[r].name).value(job.roles[other].name).end_array();
+  for (const std::vector<std::string>& roles : sharing_roles(job, one)) {
+    json.begin_array();
+    for (const std::string& role : roles) json.value(role);
+    json.end_array();
+  }
   json.end_array().end_object();
 }
 
@@ -181,7 +192,12 @@ std::string search_json(const SearchedJob& job, const SearchResult& result, std:
   json.field("turns", result.turns).field("tried", result.tried).field("step", result.step);
   json.field("placements", result.found.size()).key("candidates").begin_array();
   for (const std::size_t i : shown(result, top)) write_candidate(json, job, result.found[i], i + 1);
-  json.end_array().end_object();
+  json.end_array().key("written_s");
+  if (result.written)
+    json.value(result.written->step_s);
+  else
+    json.null();
+  json.end_object();
   return json.take() + "\n";
 }
 

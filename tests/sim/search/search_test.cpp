@@ -85,6 +85,51 @@ TEST(Search, TrainsOnTheFasterNodes) {
   EXPECT_EQ(found.best_places(kActor).speed, 3);
 }
 
+TEST(Search, LeavesSlowNodesOut) {
+  Searched searched;
+  searched.cluster =
+      "{groups: [{name: slow, nodes: 1, gpus_per_node: 4, gpu: a100}, {name: fast, nodes: 1, "
+      "gpus_per_node: 4, gpu: h100}], devices: {a100: {speed: 0.1}, h100: {speed: 1}}}";
+  const Found found(searched);
+  for (const RolePlaces& places : found.best().places)
+    for (const DeviceRun& run : places.runs) EXPECT_EQ(run.node, 1);
+}
+
+TEST(Search, BeginsAPoolAtANodeWhereThatKeepsItOnOneKind) {
+  Searched searched;
+  searched.cluster =
+      "{groups: [{name: slow, nodes: 1, gpus_per_node: 4, gpu: a100}, {name: fast, nodes: 1, "
+      "gpus_per_node: 4, gpu: h100}], devices: {a100: {speed: 1}, h100: {speed: 3}}}";
+  searched.train = "600s";
+  searched.search =
+      "{group: 2, replicas: {rollout: 3, inference: 3, actor: 4}, apart: [[rollout, actor], "
+      "[inference, actor]]}";
+  const Found found(searched);
+  EXPECT_EQ(found.best().candidate.layout, PoolLayout::Aligned);
+  EXPECT_EQ(placement_text(found.job, found.best_places(kRollout), 1), "0-2:0-2");
+  EXPECT_EQ(placement_text(found.job, found.best_places(kActor), 1), "4-7:0-3");
+}
+
+TEST(Search, PredictsWhatIsWrittenBesideWhatItFinds) {
+  const Found found({});
+  ASSERT_TRUE((*found).written);
+  EXPECT_GE((*found).written->step_s, found.best().step_s);
+  EXPECT_EQ((*found).written->places[kRollout].replicas, 2);
+  Searched searched;
+  searched.cluster = "{nodes: 1, gpus_per_node: 4, gpu: h100}";
+  EXPECT_FALSE((*Found(searched)).written) << "five devices are needed";
+}
+
+TEST(Search, IsBoundedOnLargeClusters) {
+  Searched searched;
+  searched.cluster = "{nodes: 1024, gpus_per_node: 8, gpu: h100}";
+  searched.search = "{group: 2, micro_batches: [1], switch: 10s}";
+  const Found found(searched, {.turns = 1, .candidates = 500});
+  ASSERT_TRUE(found.result) << found.refusal();
+  EXPECT_GT((*found).step, 16);
+  EXPECT_LT((*found).tried, 20'000);
+}
+
 TEST(Search, CountsWeightsThatCrossTheNetwork) {
   Searched searched;
   searched.cluster =
@@ -175,6 +220,33 @@ TEST(Search, SaysWhatCannotBe) {
   searched.actor_devices = 1;
   EXPECT_THAT(Found(searched, {.turns = 1, .candidates = 3}).refusal(),
               HasSubstr("too many candidates: found "));
+}
+
+TEST(Search, RolesThatTakeTurnsAreInOneGroup) {
+  const Found found({});
+  bool some = false;
+  for (const Prediction& one : (*found).found) {
+    const auto groups = sharing_roles(found.job, one);
+    if (one.candidate.generates_everywhere) {
+      some = true;
+      EXPECT_THAT(groups, testing::ElementsAre(testing::SizeIs(3))) << "rollout shares with both";
+    }
+    EXPECT_EQ(groups.empty(), mode_of(one.candidate) == Mode::Disaggregated);
+  }
+  EXPECT_TRUE(some);
+}
+
+TEST(Search, KnowsTheFewestDevicesThatAreNearlyAsGood) {
+  const Found found({});
+  EXPECT_EQ(&(*found).smallest_within(1), &found.best());
+  for (const double factor : {1.05, 1.5, 3.0}) {
+    const Prediction& small = (*found).smallest_within(factor);
+    EXPECT_LE(small.step_s, factor * found.best().step_s);
+    for (const Prediction& one : (*found).found)
+      if (one.devices < small.devices) {
+        EXPECT_GT(one.step_s, factor * found.best().step_s);
+      }
+  }
 }
 
 TEST(Search, TellsEachSecondOfATurn) {
