@@ -10,6 +10,10 @@
 namespace orrery::sim {
 namespace {
 
+constexpr std::int32_t kSequencesMax = 500'000;  // Drawn, in all turns together;
+constexpr std::int32_t kTurnsMin = 4;            // and yet so many turns.
+constexpr std::size_t kGroupsKept = 16'000'000;  // Ends that are kept for other candidates.
+
 std::vector<NodeId> node_ids(const RolePlaces& places) { return without_counts(places.nodes()); }
 
 /// Whether all devices of `inner` are devices of `outer`.
@@ -47,13 +51,17 @@ Result<std::unique_ptr<Predictor>> Predictor::make(const SearchedJob& job, std::
 
 Predictor::Predictor(const SearchedJob& job, std::int32_t turns, std::unique_ptr<Fabric> fabric)
     : job_(job), fabric_(std::move(fabric)) {
-  for (std::int32_t turn = 0; turn < turns; ++turn) {
+  const std::int32_t most = std::max(kTurnsMin, kSequencesMax / job.loop->sequences);
+  for (std::int32_t turn = 0; turn < std::min(turns, most); ++turn) {
     Random random = Random::stream(job.scenario->seed, "search.lengths." + std::to_string(turn));
     lengths_.push_back(draw_sequences(*job.loop, random));
   }
 }
 
 const std::vector<Generated>& Predictor::generated(const RolePlaces& places) {
+  const std::size_t groups =
+      lengths_.size() * lengths_.front().size() / static_cast<std::size_t>(job_.limits.group);
+  if (generated_.size() * groups > kGroupsKept) generated_.clear();
   const auto [found, fresh] = generated_.try_emplace({places.replicas, places.speed});
   if (!fresh) return found->second;
   for (const std::vector<double>& lengths : lengths_) {

@@ -31,9 +31,12 @@ struct Prediction {
 /// have the same luck.
 class Predictor {
  public:
-  /// `job` outlives the object; `turns` at least 1. The network is that of the job's scenario
-  /// without other jobs. Errors: a network that only SimGrid can read.
+  /// `job` outlives the object; `turns` at least 1, of many sequences fewer are taken. The network
+  /// is that of the job's scenario without other jobs. Errors: a network that only SimGrid can
+  /// read.
   static Result<std::unique_ptr<Predictor>> make(const SearchedJob& job, std::int32_t turns);
+
+  std::int32_t turns() const { return static_cast<std::int32_t>(lengths_.size()); }
 
   /// Nothing where the candidate cannot be placed.
   std::optional<Prediction> predict(const Candidate& candidate);

@@ -174,7 +174,7 @@ Result<SearchResult> search_placement(const SearchedJob& job, const SearchOption
   SearchResult out = search.take();
   if (const auto written = written_candidate(job)) out.written = (*predictor)->predict(*written);
   out.step = step;
-  out.turns = options.turns;
+  out.turns = (*predictor)->turns();
   return out;
 }
 

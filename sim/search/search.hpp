@@ -14,7 +14,8 @@
 namespace orrery::sim {
 
 struct SearchOptions {
-  std::int32_t turns = 32;            ///< Simulated of each candidate, at least 1.
+  std::int32_t turns = 32;  ///< Simulated of each candidate, at least 1; fewer where they have
+                            ///< many sequences.
   std::int64_t candidates = 100'000;  ///< At most, before the best are refined.
 };
 

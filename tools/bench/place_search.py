@@ -4,9 +4,10 @@ predicts, then jobs of SDK workers (bench_rl_worker) run placements under `orrer
 
 The workers compute nothing and take their time: sequences of drawn lengths in slots, parts in proportion to their replicas,
 links by bytes over bandwidth. What is real is all between: processes, calls, channels, micro-batches, the agent's turns on
-devices that are shared, barriers, and the luck of other lengths than those of the search.
+devices that are shared, barriers, and the luck of other lengths than those of the search. What a micro-batch's handover and
+a turn on shared devices cost here is measured first and stated to the search, as a user would.
 
-Usage: tools/bench/place_search.py PROGRAM_FOLDER [CASE ...] [--turns N] [--measured N] [--json FILE]
+Usage: tools/bench/place_search.py PROGRAM_FOLDER [CASE ...] [--turns N] [--rounds N] [--measured N] [--json FILE]
 """
 
 import argparse
@@ -23,7 +24,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "system" / "up"))
 from cluster import Cluster, wait_until  # noqa: E402
 
-HANDOVER_MS = 3  # Of a micro-batch: a channel and a call to the workers of a role.
 TOKENS_PER_SECOND = 1000  # A token is a millisecond.
 
 
@@ -50,7 +50,7 @@ CASES = {
 }
 
 
-def document(name, of, micro_batches):
+def document(name, of, micro_batches, costs):
     reward, inference = of["reward_ms"] > 0, of["inference_ms"] > 0
     roles = {"rollout": 1, "actor": of["actor_width"]}
     if reward:
@@ -62,7 +62,8 @@ def document(name, of, micro_batches):
                          "length": {"median": of["median"], "sigma": of["sigma"], "max": of["max"]}},
             "train": {"role": "actor", "time": f"{of['train_ms']}ms", "gradient": f"{of['gradient_mb']}MB"},
             "weights": f"{of['weights_mb']}MB",
-            "search": {"switch": f"{of['switch_ms']}ms", "handover": f"{HANDOVER_MS}ms", "group": of["group"],
+            "search": {"switch": microseconds(of["switch_ms"] / 1000 + costs["turn_s"]),
+                       "handover": microseconds(costs["handover_s"]), "group": of["group"],
                        "micro_batches": micro_batches}}
     if reward:
         loop["reward"] = {"role": "reward", "time": f"{of['reward_ms']}ms"}
@@ -74,6 +75,10 @@ def document(name, of, micro_batches):
                     "network": {"nic_bandwidth": f"{of['link_mb_s']}MB/s", "device_bandwidth": "450GB/s"}},
         "jobs": [{"name": name, "roles": {role: {"replicas": 1, "gpus": width} for role, width in roles.items()},
                   "work": {"units": 1, "loop": loop}}]})
+
+
+def microseconds(seconds):
+    return f"{max(0, round(1e6 * seconds))}us"
 
 
 def devices_of(text):
@@ -89,12 +94,12 @@ def key_of(candidate):
     return (json.dumps(candidate["roles"], sort_keys=True), candidate["micro_batches"])
 
 
-def candidates_of(program, folder, name, of):
+def candidates_of(program, folder, name, of, costs):
     """All placements with each number of micro-batches, best first."""
     found = {}
     for counts in [of["micro_batches"], *([count] for count in of["micro_batches"])]:
         path = folder / "search.yaml"
-        path.write_text(document(name, of, counts))
+        path.write_text(document(name, of, counts, costs))
         done = subprocess.run([program, "place", "--search", path, "--json", "--top", "100000"], check=True,
                               capture_output=True, text=True)
         for candidate in json.loads(done.stdout)["candidates"]:
@@ -177,12 +182,10 @@ class Bench:
         self.jobs = 0
 
     def measure(self, cluster, of, candidate, turns):
-        """Seconds of a turn, the mean of all. Each is made twice and the faster one counts, since other work
-        on the machine only adds; one more turn goes before."""
+        """Seconds of each turn; one more goes before."""
         self.jobs += 1
         name = f"rl-{self.jobs}"
-        made = [turns[0], *(turn for turn in turns for _ in range(2))]
-        plan = cluster.write(f"{name}.json", json.dumps(plan_of(of, candidate, made)))
+        plan = cluster.write(f"{name}.json", json.dumps(plan_of(of, candidate, [turns[0], *turns])))
         out = pathlib.Path(f"{plan}.out")
         done = cluster.orrery("submit", cluster.write("job.yaml", job_of(name, self.worker, plan, candidate)))
         if done.returncode != 0:
@@ -190,17 +193,35 @@ class Bench:
         wait_until(f"the turns of {name}", out.exists)
         seconds = json.loads(out.read_text())
         cluster.orrery("delete", name)
-        return statistics.mean(min(pair) for pair in zip(seconds[1::2], seconds[2::2]))
+        return seconds[1:]
 
-    def run(self, name):
+    def costs(self):
+        """Seconds that the handover of a micro-batch takes, and a turn on devices that are shared: from turns in
+        which nothing else takes time."""
+        of = case(devices=4, switch_ms=0, train_ms=0, median=1, sigma=0, group=1, sequences=36)
+        turns = turns_of(of, 30)
+        cluster = Cluster(self.program, "--agents", 1, "--devices", 4)
+        try:
+            def median(rollout, actor, batches):
+                roles = {"rollout": {"replicas": 2, "placement": rollout}, "actor": {"replicas": 2, "placement": actor}}
+                candidate = {"roles": roles, "micro_batches": batches,
+                             "take_turns": [["rollout", "actor"]] if rollout == actor else []}
+                return statistics.median(self.measure(cluster, of, candidate, turns))
+            apart, batches, shared = median("0-1", "2-3", 1), median("0-1", "2-3", 9), median("0-1", "0-1", 1)
+            return {"handover_s": max(0, batches - apart) / 8, "turn_s": max(0, shared - apart) / 2}
+        finally:
+            cluster.close()
+
+    def run(self, name, costs):
         of = CASES[name]
         cluster = Cluster(self.program, "--agents", of["nodes"], "--devices", of["devices"])
         try:
-            candidates = candidates_of(self.program, cluster.folder, name, of)
+            candidates = candidates_of(self.program, cluster.folder, name, of, costs)
             kept = chosen(candidates, self.arguments.measured, name)
             turns = turns_of(of, self.arguments.turns)
-            for one in kept:
-                one["measured_s"] = self.measure(cluster, of, one, turns)
+            tries = [[self.measure(cluster, of, one, turns) for one in kept] for _ in range(self.arguments.rounds)]
+            for number, one in enumerate(kept):
+                one["measured_s"] = statistics.mean(map(min, zip(*(each[number] for each in tries))))
             return len(candidates), kept
         finally:
             cluster.close()
@@ -228,16 +249,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("programs", type=lambda text: pathlib.Path(text).resolve(), help="the folder build/bin")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)} (default: all)")
-    parser.add_argument("--turns", type=int, default=6, help="that are measured of each placement, twice")
-    parser.add_argument("--measured", type=int, default=9, help="placements of each case")
+    parser.add_argument("--turns", type=int, default=6, help="that are measured of each placement")
+    parser.add_argument("--rounds", type=int, default=2, help="of all placements; of each turn the fastest counts, since "
+                        "other work on the machine only adds")
+    parser.add_argument("--measured", type=int, default=7, help="placements of each case")
     parser.add_argument("--json", type=pathlib.Path, help="append a line for each case")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.cases if name not in CASES]:
         parser.error(f"no such case: {', '.join(unknown)}")
     bench = Bench(arguments)
     begun, ratios, errors = time.monotonic(), {}, []
+    costs = bench.costs()
+    print(f"measured here: {1000 * costs['handover_s']:.1f} ms for the handover of a micro-batch, "
+          f"{1000 * costs['turn_s']:.1f} ms for a turn on shared devices", flush=True)
     for name in arguments.cases or CASES:
-        count, kept = bench.run(name)
+        count, kept = bench.run(name, costs)
         ratios[name] = tell(name, count, kept)
         errors += [abs(one["step_s"] / one["measured_s"] - 1) for one in kept]
         if arguments.json:

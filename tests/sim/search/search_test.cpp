@@ -130,6 +130,16 @@ TEST(Search, IsBoundedOnLargeClusters) {
   EXPECT_LT((*found).tried, 20'000);
 }
 
+TEST(Search, SimulatesFewerTurnsOfManySequences) {
+  std::string text = text_of({});
+  text.replace(text.find("sequences: 64"), 13, "sequences: 90000");
+  text.replace(text.find("gpus_per_node: 8"), 16, "gpus_per_node: 3");
+  const scenarios::Scenario scenario = scenario_of(text);
+  const auto job = searched_job(scenario, {});
+  const auto result = search_placement(job.value());
+  EXPECT_EQ(result.value().turns, 5);
+}
+
 TEST(Search, CountsWeightsThatCrossTheNetwork) {
   Searched searched;
   searched.cluster =

@@ -264,6 +264,7 @@ class FilesTest(unittest.TestCase):
         "rlinf": "tests/scenarios/language/rlinf/documents_test.cpp",
         "sdk": "tests/runtime/sdk/python/examples_test.py",  # The C++ one: installed_test.py.
         "virtual_clusters": "tests/tools/pages/pages_test.py",
+        "search": "tests/tools/pages/pages_test.py",
         "settings": "tests/system/examples/examples_test.py",
     }
 
