@@ -7,7 +7,7 @@ links by bytes over bandwidth. What is real is all between: processes, calls, ch
 devices that are shared, barriers, and the luck of other lengths than those of the search. What a micro-batch's handover and
 a turn on shared devices cost here is measured first and stated to the search, as a user would.
 
-Usage: tools/bench/place_search.py PROGRAM_FOLDER [CASE ...] [--turns N] [--rounds N] [--measured N] [--json FILE]
+Usage: tools/bench/place_search.py PROGRAM_FOLDER [CASE ...] [--turns N] [--rounds N] [--measured N] [--scale N] [--json FILE]
 """
 
 import argparse
@@ -48,6 +48,9 @@ CASES = {
     "wide-actor": case(devices=6, actor_width=2, train_ms=900, inference_ms=300, switch_ms=100),
     "generation-bound": case(concurrent=2, sequences=64, train_ms=250, switch_ms=60, median=70),
 }
+
+
+SCALED = ("switch_ms", "median", "max", "reward_ms", "inference_ms", "train_ms", "weights_mb", "gradient_mb")
 
 
 def document(name, of, micro_batches, costs):
@@ -213,7 +216,7 @@ class Bench:
             cluster.close()
 
     def run(self, name, costs):
-        of = CASES[name]
+        of = {key: value * self.arguments.scale if key in SCALED else value for key, value in CASES[name].items()}
         cluster = Cluster(self.program, "--agents", of["nodes"], "--devices", of["devices"])
         try:
             candidates = candidates_of(self.program, cluster.folder, name, of, costs)
@@ -253,6 +256,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2, help="of all placements; of each turn the fastest counts, since "
                         "other work on the machine only adds")
     parser.add_argument("--measured", type=int, default=7, help="placements of each case")
+    parser.add_argument("--scale", type=int, default=1, help="all times so many times as long: what the machine adds counts less")
     parser.add_argument("--json", type=pathlib.Path, help="append a line for each case")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.cases if name not in CASES]:
