@@ -100,7 +100,7 @@ class TraceSource final : public JobSource {
   void stay(JobSpec& spec, ModelJob& out) const {
     constexpr Duration kBetween = Duration::seconds(1);
     out.submit = Instant::zero() + kBetween * static_cast<std::int64_t>(at_ - 1);
-    out.work = work_for(kTraceDurationMax, spec.roles[0].min_replicas);
+    out.work = work_for(kTraceDurationMax, std::as_const(spec).roles[0].min_replicas);
     spec.wait_deadline = Duration{kBetween.ns / 2};
     spec.preemptible = false;
   }

@@ -73,7 +73,7 @@ CalibrationRow row_of(const std::string& name, const std::vector<double>& sample
   return row;
 }
 
-std::string bytes_text(double bytes) {
+std::string size_text(double bytes) {
   return bytes >= 1 << 20 ? printed("%.4g MiB", bytes / (1 << 20))
                           : printed("%.4g KiB", bytes / (1 << 10));
 }
@@ -90,11 +90,11 @@ std::vector<CalibrationRow> MeasuredCalibration::rows() const {
   add("rescale", report.rescales_s);
   add("membership formed", report.forming_s);
   add("product", report.multiply_s);
-  const std::string bytes = bytes_text(report.checkpoint_bytes);
+  const std::string bytes = size_text(report.checkpoint_bytes);
   add("checkpoint " + bytes, report.writes_s);
   add("restore " + bytes, report.reads_s);
   for (const ProbeSum& sum : report.sums)
-    add("all-reduce " + bytes_text(sum.bytes) + ", " + std::to_string(sum.ranks) + " ranks",
+    add("all-reduce " + size_text(sum.bytes) + ", " + std::to_string(sum.ranks) + " ranks",
         sum.times_s);
   return out;
 }
