@@ -37,7 +37,9 @@ class ClockSteps(Trial):
             if name == "ctl":
                 self.daemons.add_controller(name, f"{{sqlite: {self.journal}}}",
                                             f"{{node_lease: {LEASE_S}s, fence_margin: {MARGIN_S}s, "
-                                            f"takeover_grace: {LEASE_S}s, retain_finished_max: 100}}",
+                                            f"takeover_grace: {LEASE_S}s, retain_finished_max: 100, "
+                                            # A clock that goes forward by a day ages what has ended.
+                                            "retain_finished: 3000h}",
                                             environment=self.preload(name))
             else:
                 self.daemons.add_agent(name, environment=self.preload(name))
