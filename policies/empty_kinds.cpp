@@ -12,6 +12,23 @@ void EmptyKinds::begin(const ClusterView& view) {
   known_.clear();
 }
 
+bool EmptyKinds::are_as_before() {
+  if (!cleared_) clear_cluster();
+  NodeFree of_no_use;
+  of_no_use.usable = false;
+  const FreeIndex& nodes = trial_.index();
+  bool same = before_.size() == nodes.size();
+  before_.resize(nodes.size(), of_no_use);
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    const NodeFree& at = nodes.at(NodeId{n});
+    const NodeFree& now = at.usable && !at.model.is_none() ? at : of_no_use;
+    if (before_[n] == now) continue;
+    before_[n] = now;
+    same = false;
+  }
+  return same;
+}
+
 bool EmptyKinds::holds(const JobView& job, std::int32_t replicas, DeviceModelId model) {
   const std::vector<DeviceModelId>& models = that_hold(job, replicas);
   return std::binary_search(models.begin(), models.end(), model);

@@ -18,6 +18,10 @@ class EmptyKinds {
   /// Starts anew from the view, which must outlive the questions. Costs nothing until one is asked.
   void begin(const ClusterView& view);
 
+  /// Whether the usable nodes, without jobs, are as at the last call: all kinds hold what they held
+  /// then. O(nodes).
+  bool are_as_before();
+
   /// Whether the usable nodes of some model hold so many replicas beside the job's other roles. One
   /// of several roles is judged by its devices alone. O(nodes) for each shape of job in a view.
   bool one_holds(const JobView& job, std::int32_t replicas) {
@@ -35,6 +39,7 @@ class EmptyKinds {
   const ClusterView* view_ = nullptr;
   bool cleared_ = false;  ///< `trial_` is the cluster without jobs.
   CapacityTrial trial_;
+  std::vector<NodeFree> before_;  ///< Of `are_as_before`; those of no use are alike.
   std::map<GangShape, std::vector<DeviceModelId>> known_;  ///< The models, ascending.
 };
 

@@ -45,7 +45,10 @@ Gavel::Gavel(Options options)
 
 Triggers Gavel::triggers() const { return {.submission = true, .period = options_.rounds.round}; }
 
-Plan Gavel::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+Plan Gavel::allocate(const JobView& /*job*/, const ClusterView& view) {
+  follow(view);  // The next view tells nothing of these jobs.
+  return {};
+}
 
 // --- rounds ---
 
@@ -465,38 +468,6 @@ void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   }
 }
 
-void Gavel::find_sharers() {
-  touched_.clear();
-  sharers_ = accounts_.sharers();
-  only_sharers_ = true;
-}
-
-/// Takes note of who may differ from the last view.
-void Gavel::follow(const ClusterView& view) {
-  only_sharers_ = only_sharers_ && view.touched_complete();
-  if (!only_sharers_) return;
-  touched_.insert(touched_.end(), view.touched().begin(), view.touched().end());
-}
-
-/// Under FIFO a job without a share runs in no round, and shares stay until `reset`: a round then
-/// is of those with a share alone, who are few where the queue is long.
-Plan Gavel::repeat_round(const ClusterView& view) {
-  Plan plan;
-  const auto is_gone = [&](JobId id) { return !view.is_live(id); };
-  std::erase_if(sharers_, is_gone);
-  ids_ = std::exchange(outside_, {});
-  ids_.insert(ids_.end(), touched_.begin(), touched_.end());
-  touched_.clear();
-  std::erase_if(ids_, [&](JobId id) { return is_gone(id) || takes_part(view, view.job(id)); });
-  ids_.insert(ids_.end(), sharers_.begin(), sharers_.end());
-  std::sort(ids_.begin(), ids_.end());
-  ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
-  fill_in_all(view);
-  place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
-  start_outside_rounds(view, plan);
-  return plan;
-}
-
 Plan Gavel::optimize(const ClusterView& view) {
   Plan plan;
   follow(view);
@@ -507,7 +478,9 @@ Plan Gavel::optimize(const ClusterView& view) {
   empty_kinds_.begin(view);
   find_kept(view);
   find_types(view);
-  if (only_sharers_ && !idle && !accounts_.reset_is_due(view.now()) &&
+  const bool is_fifo = options_.rule == SharingRule::Fifo;
+  const bool same_nodes = is_fifo && empty_kinds_.are_as_before();
+  if (only_sharers_ && same_nodes && !idle && !accounts_.reset_is_due(view.now()) &&
       accounts_.devices() == devices_)
     return repeat_round(view);
   find_jobs(view);
@@ -528,7 +501,7 @@ Plan Gavel::optimize(const ClusterView& view) {
   }
   place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
   start_outside_rounds(view, plan);
-  if (options_.rule == SharingRule::Fifo) find_sharers();
+  if (is_fifo) find_sharers();
   return plan;
 }
 

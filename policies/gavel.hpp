@@ -193,6 +193,7 @@ class Gavel : public Policy {
   void start_outside_rounds(const ClusterView& view, Plan& plan);
   void follow(const ClusterView& view);
   void find_sharers();
+  void find_changes(const ClusterView& view);
   Plan repeat_round(const ClusterView& view);
 
   Options options_;

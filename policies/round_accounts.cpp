@@ -46,6 +46,20 @@ void RoundAccounts::add_time(RoundKey key, std::size_t type, double seconds) {
   account.is_untouched = false;
 }
 
+void RoundAccounts::begin(Account& account, std::size_t types) const {
+  account.time_s.assign(types, half_round_s());
+  account.deficit_s.assign(types, 0);
+  account.shares.clear();
+  account.is_untouched = true;
+}
+
+void RoundAccounts::leave(JobId job) {
+  const auto found = find({job, JobId::none()});
+  invariant(found != accounts_.end(), "who leaves has accounts");
+  begin(accounts_[static_cast<std::size_t>(found - accounts_.begin())].second, time_s_.size());
+  changed_ = true;
+}
+
 /// Drops the accounts of who has gone and begins those of who has come.
 void RoundAccounts::follow(std::span<const RoundJob> jobs, std::size_t types) {
   const auto is_of = [](const auto& account, const RoundJob& job) {
@@ -63,10 +77,7 @@ void RoundAccounts::follow(std::span<const RoundJob> jobs, std::size_t types) {
       next.push_back(std::move(*account++));
       continue;
     }
-    Account& begun = next.emplace_back(key, Account{}).second;
-    begun.time_s.assign(types, half_round_s());
-    begun.deficit_s.assign(types, 0);
-    begun.is_untouched = true;
+    begin(next.emplace_back(key, Account{}).second, types);
   }
   accounts_ = std::move(next);
 }

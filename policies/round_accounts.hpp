@@ -96,6 +96,16 @@ class RoundAccounts {
   /// Shares shall be computed anew as if jobs had come or gone: they depend on what has changed.
   void want_shares() { changed_ = true; }
 
+  /// Between two calls of `update`: the job, which has accounts, takes part no more. Where it comes
+  /// back, then or before, it is new.
+  void leave(JobId job);
+
+  /// Whether the job by itself has accounts.
+  bool has(JobId job) const { return find({job, JobId::none()}) != accounts_.end(); }
+
+  /// Whether it came, or left, after shares were computed.
+  bool is_new(JobId job) const { return shares(job).empty(); }
+
   /// The shares that `update` asked for, of the same jobs: [job][type].
   void set_shares(Instant now,
                   std::span<const RoundJob> jobs,
@@ -142,7 +152,7 @@ class RoundAccounts {
   void follow(std::span<const RoundJob> jobs, std::size_t types);
   double priority(const RoundJob& job, const Account& account, std::size_t type) const;
   void begin_accounts(Instant now);
-
+  void begin(Account& account, std::size_t types) const;
   void see_if_untouched(Account& account) const;
 
   double half_round_s() const { return settings_.round.in_seconds() / 2; }

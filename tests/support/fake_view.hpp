@@ -213,6 +213,17 @@ class FakeCluster : public ClusterView {
     if (jobs_[id.index()].row.holds) finish(jobs_[id.index()]);
   }
 
+  /// Takes back a job that waits.
+  void cancel(JobId id) {
+    Job& j = jobs_[id.index()];
+    if (j.row.holds || is_final(j.row.phase)) return;
+    waiting_.erase(j.row.priority, id);
+    j.row.phase = JobPhase::Failed;
+    j.ended = now_;
+    --live_;
+    touch(id);
+  }
+
   void advance(std::int64_t seconds) { advance_to(now_ + Duration::seconds(seconds)); }
 
   /// When the next job ends; never where none runs.
