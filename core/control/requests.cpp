@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/error_text.hpp"
 #include "core/control/epoch_leap.hpp"
 #include "core/control/job_changes.hpp"
 #include "core/control/timers.hpp"
@@ -173,12 +174,6 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
     targets[r] = static_cast<std::int32_t>(wanted);
   }
   return targets;
-}
-
-std::string text_of(const Errors& errors) {
-  std::string text;
-  for (const Error& error : errors) text += (text.empty() ? "" : "\n") + error.text();
-  return text;
 }
 
 std::string why_not_there(const JobState* job) {

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/error_text.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -21,12 +23,6 @@ constexpr auto kStoreRetry = std::chrono::milliseconds(500);
 
 constexpr const char* kJobsRunOn =
     "the journal cannot be written, jobs run on and nothing new is taken: ";
-
-std::string text_of(const Errors& errors) {
-  std::string out;
-  for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
-  return out;
-}
 
 /// A subscription that begins on another thread, some time later.
 class LateSubscription final : public Subscription {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error_text.hpp"
 #include "core/record/version.hpp"
 #include "runtime/forecast/forecast_frames.hpp"
 #include "runtime/planner/child_side.hpp"
@@ -20,12 +21,6 @@ enum ExitCodes : int { kEnd = 0, kBadWord = 2, kFailed = 3 };
 
 // Whatever else runs on the controller's machine goes first.
 constexpr int kNiceness = 5;
-
-std::string text_of(const Errors& errors) {
-  std::string out;
-  for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
-  return out;
-}
 
 /// What is said where memory runs out: made beforehand, for then nothing can be made.
 struct LastWord {
