@@ -11,20 +11,34 @@ FoldedWorker* member_named(FoldedJob& job, Incarnation incarnation, Rank birth_r
   return nullptr;
 }
 
+// Whom a report names: a rank in the generation that it gives, which is the present one or that of
+// the worker's birth. An agent that never heard of a worker says by its order alone that it does
+// not run, in the generation of that order. Where present ranks are not told, that of birth is the
+// best guess.
+FoldedWorker* member_reported(FoldedJob& job, const WorkersChanged& report, Rank rank) {
+  if (report.generation == job.generation && job.is_told() && rank.index() < job.members.size())
+    if (FoldedWorker& worker = job.members[rank.index()]; worker.incarnation == report.incarnation)
+      return &worker;
+  FoldedWorker* born = member_named(job, report.incarnation, rank);
+  const bool is_guess = report.generation == job.generation && !job.is_told();
+  return born != nullptr && (is_guess || born->born == report.generation) ? born : nullptr;
+}
+
 Rank birth_of(const WorkerStart& start) {
   return start.birth_rank.is_none() ? start.rank : start.birth_rank;
 }
 
-// Whether the record orders the start of this member, be it in a membership that was changed again
-// at once.
-bool starts_in(const FoldedRecord& record, JobId job, const WorkerStart& member) {
+// The order of the record that starts this member, be it in a membership that was changed again at
+// once; null: none.
+const StartWorkers* start_in(const FoldedRecord& record, JobId job, const WorkerStart& member) {
   for (const CommandBody& body : record.decided.orders) {
     const auto* order = std::get_if<StartWorkers>(&body);
     if (order == nullptr || order->job != job) continue;
     for (const WorkerStart& each : order->workers)
-      if (each.incarnation == member.incarnation && birth_of(each) == birth_of(member)) return true;
+      if (each.incarnation == member.incarnation && birth_of(each) == birth_of(member))
+        return order;
   }
-  return false;
+  return nullptr;
 }
 
 }  // namespace
@@ -82,7 +96,7 @@ void JournalModel::workers_changed(const WorkersChanged& event) {
   FoldedJob* job = find(event.job);
   if (job == nullptr || event.count > UINT16_MAX) return;
   for (std::uint32_t i = 0; i < event.count; ++i) {
-    FoldedWorker* worker = member_named(*job, event.incarnation, Rank{event.first.value + i});
+    FoldedWorker* worker = member_reported(*job, event, Rank{event.first.value + i});
     if (worker == nullptr || worker->life == FoldedLife::Gone) continue;
     if (is_up(event.fact)) {
       if (worker->life == FoldedLife::Starting) worker->life = FoldedLife::Ready;
@@ -306,8 +320,9 @@ void JournalModel::start(const FoldedRecord& record,
     worker.devices = start.devices;
     if (known != nullptr) continue;
     // Nothing was told of one that had ended where none of its peers went on: see `complete`.
-    const bool starts = starts_in(record, order.job, start);
-    if (!starts) worker.life = FoldedLife::Gone;
+    const StartWorkers* starts = start_in(record, order.job, start);
+    if (starts == nullptr) worker.life = FoldedLife::Gone;
+    worker.born = starts != nullptr ? starts->generation : order.generation;
     worker.ordered = record.sequence;
   }
   job->members = std::move(members);

@@ -30,6 +30,7 @@ enum class FoldedLife : std::uint8_t { Starting, Ready, Draining, Gone };
 struct FoldedWorker {
   Incarnation incarnation;
   Rank birth_rank;  ///< With the incarnation its lasting name in the job.
+  Generation born;  ///< In which that was its rank.
   RoleIndex role;
   std::int32_t local_rank = 0;
   NodeId node;

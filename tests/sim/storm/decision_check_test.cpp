@@ -27,7 +27,9 @@ class OneStatus final : public StatusReader {
 /// Folds one job of two workers with one device each on two nodes, as a sound leader would.
 class DecisionCheckTest : public ::testing::Test {
  protected:
-  DecisionCheckTest() : check_(Duration::seconds(2), found_) {
+  DecisionCheckTest() : check_(Duration::seconds(2), found_) { begin(); }
+
+  void begin() {
     Settings settings;
     settings.preemption_grace = Duration::seconds(20);
     settings.lemon_incidents = 2;
@@ -218,6 +220,46 @@ TEST_F(DecisionCheckTest, AStatusWithWorkersOfASilentNode) {
   reader_.told = running_status(10);
   reader_.told->node_losses = 1;
   fold(20, TimeReached{});
+  expect_only(ViolationKind::StatusWrong);
+}
+
+// Storm 770012405. Rank 0 is replaced while both start: who had rank 1 has rank 0 from then on. Its
+// agent, which its start has not reached, is told to stop it, and knows it by that order alone: by
+// its rank in the generation of the order.
+TEST_F(DecisionCheckTest, AReportOfThePresentGenerationNamesThePresentRank) {
+  for (const std::int32_t draining : {1, 2}) {
+    SCOPED_TRACE(draining);
+    check_.begin_again();
+    begin();
+    start(10);
+    WorkerStart stays = starts(1).workers[1];
+    stays.rank = Rank{0};
+    stays.birth_rank = Rank{1};
+    WorkerStart fresh = starts(2).workers[0];
+    fresh.rank = Rank{1};
+    decided_.notices = {phase(JobPhase::Starting, JobPhase::Rescheduling, Reason::NodeLeaving),
+                        phase(JobPhase::Rescheduling, JobPhase::Starting, Reason::NodeLeaving)};
+    decided_.orders.emplace_back(UpdateMembership{JobId{0}, Generation{2}, 2, {stays, fresh}});
+    decided_.orders.emplace_back(StartWorkers{JobId{0}, Generation{2}, 2, {fresh}});
+    fold(12, NodeLeaving{NodeId{0}});
+    decided_.notices = {phase(JobPhase::Starting, JobPhase::Rescheduling, Reason::NodeLeaving)};
+    decided_.orders.emplace_back(StopWorkers{JobId{0},
+                                             Generation{2},
+                                             Duration::seconds(5),
+                                             {{Rank{0}, NodeId{1}, Incarnation{1}, Rank{1}},
+                                              {Rank{1}, NodeId{0}, Incarnation{2}, Rank::none()}}});
+    fold(13, NodeLeaving{NodeId{1}});
+    WorkersChanged lost = report(WorkerFact::Lost, 0);
+    lost.generation = Generation{2};
+    decided_.notices = {of_job(NoticeKind::WorkersReported)};
+    reader_.told = running_status(13);
+    reader_.told->phase = reader_.told->conditions[0].phase = JobPhase::Rescheduling;
+    reader_.told->generation = Generation{2};
+    reader_.told->ready_replicas = 0;
+    reader_.told->roles = {RoleStatus{"worker", 2, 0, 0, draining, 0, 0}};
+    fold(14, lost);
+    if (draining == 1) expect_clean();
+  }
   expect_only(ViolationKind::StatusWrong);
 }
 
