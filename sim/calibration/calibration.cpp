@@ -274,7 +274,7 @@ class Fitter {
     if (failed > 0) say(std::to_string(failed) + " starts that failed are left out");
     if (killed > 0)
       say(std::to_string(killed) +
-          " stops that ended by a kill are left out: how long they would have taken nobody saw");
+          " stops that ended by a kill are left out: how long they would have taken is unknown");
   }
 
   const std::vector<ObservedTimes>& journals_;
