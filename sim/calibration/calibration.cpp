@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/results/percentile.hpp"
+#include "core/base/percentile.hpp"
 
 namespace orrery::sim {
 namespace {

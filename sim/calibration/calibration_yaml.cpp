@@ -1,11 +1,17 @@
 #include <string_view>
 
 #include "scenarios/language/yaml/calibration_file.hpp"
+#include "scenarios/language/yaml/yaml_text.hpp"
 #include "sim/calibration/calibration.hpp"
-#include "sim/storm/yaml_text.hpp"
 
 namespace orrery::sim {
 namespace {
+
+using scenarios::FlowMap;
+using scenarios::yaml_duration;
+using scenarios::yaml_number;
+using scenarios::yaml_spread;
+using scenarios::yaml_string;
 
 /// Four digits say more than is known.
 std::string rounded_number(double value) {

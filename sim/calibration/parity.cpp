@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/percentile.hpp"
 #include "sim/expectations/decision_log.hpp"
-#include "sim/results/percentile.hpp"
 
 namespace orrery::sim {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/percentile.hpp"
 #include "sim/reports/page_figures.hpp"
-#include "sim/results/percentile.hpp"
 #include "sim/statistics/policy_statistics.hpp"
 #include "sim/statistics/run_figures.hpp"
 

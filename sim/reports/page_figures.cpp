@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/results/percentile.hpp"
+#include "core/base/percentile.hpp"
 
 namespace orrery::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/invariant.hpp"
-#include "sim/results/percentile.hpp"
+#include "core/base/percentile.hpp"
 
 namespace orrery::sim {
 namespace {

@@ -126,7 +126,7 @@ struct Measured {
 ///
 /// JCT (job completion time) is from submission to the end, of the jobs that succeeded. Queue time
 /// is from submission to the first allocation, of the jobs that were ever allocated. Percentiles:
-/// sim/results/percentile.hpp.
+/// core/base/percentile.hpp.
 struct Summary {
   std::string scenario;
   std::string policy;  ///< Versioned name.

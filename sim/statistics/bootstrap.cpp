@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/percentile.hpp"
 #include "core/base/random.hpp"
-#include "sim/results/percentile.hpp"
 #include "sim/statistics/distributions.hpp"
 
 namespace orrery::sim {

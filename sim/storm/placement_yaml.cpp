@@ -5,6 +5,9 @@
 namespace orrery::sim {
 namespace {
 
+using scenarios::FlowMap;
+using scenarios::yaml_string;
+
 template <class Items, class Text>
 std::string list_of(const Items& items, const Text& text) {
   std::string list;

@@ -5,15 +5,15 @@
 
 #include "core/cluster/resources.hpp"
 #include "core/job/spec.hpp"
-#include "sim/storm/yaml_text.hpp"
+#include "scenarios/language/yaml/yaml_text.hpp"
 
 namespace orrery::sim {
 
 /// The keys of a node group that placements go by.
-void put_topology(FlowMap& map, const NodeGroup& group);
+void put_topology(scenarios::FlowMap& map, const NodeGroup& group);
 
 /// The keys of a role that say where it sits.
-void put_place(FlowMap& map, const RoleSpec& role);
+void put_place(scenarios::FlowMap& map, const RoleSpec& role);
 
 /// A virtual cluster without its name.
 std::string virtual_cluster_of(const VirtualClusterSpec& cluster);

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/record/version.hpp"
+#include "scenarios/language/yaml/yaml_text.hpp"
 #include "sim/storm/placement_yaml.hpp"
-#include "sim/storm/yaml_text.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -12,8 +12,13 @@ namespace {
 using scenarios::AfterEvent;
 using scenarios::Fault;
 using scenarios::FaultKind;
+using scenarios::FlowMap;
 using scenarios::Scenario;
 using scenarios::ScenarioJob;
+using scenarios::yaml_duration;
+using scenarios::yaml_number;
+using scenarios::yaml_spread;
+using scenarios::yaml_string;
 
 std::string plain_name(const std::string& full) {
   constexpr std::string_view kDefault = "default.";

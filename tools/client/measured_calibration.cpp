@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 #include "core/base/json_text.hpp"
+#include "core/base/percentile.hpp"
 #include "scenarios/language/yaml/calibration_file.hpp"
 
 namespace orrery::cli {
@@ -16,11 +18,7 @@ constexpr std::size_t kQuantiles = 11;
 constexpr double kHops = 2;
 
 double quantile(std::vector<double> values, double q) {
-  std::ranges::sort(values);
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
+  return percentile_by_selection(std::span(values), q);
 }
 
 std::string printed(const char* format, double value) {

@@ -42,6 +42,8 @@ ExitCode run_what_if(const Arguments& arguments, Console& console);
 ExitCode run_journal_forecast(const Arguments& arguments, Console& console);
 ExitCode run_calibrate_from(const Arguments& arguments, Console& console);
 ExitCode run_parity(const Arguments& arguments, Console& console);
+/// Its row, which stands with it.
+Verb parity_verb();
 ExitCode run_history(const Arguments& arguments, Console& console);
 ExitCode run_report(const Arguments& arguments, Console& console);
 

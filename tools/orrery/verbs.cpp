@@ -454,49 +454,6 @@ Verb forecast_verb() { return {forecast_spec(), run_journal_forecast}; }
 
 Verb calibrate_verb() { return {calibrate_spec(), run_calibrate_from}; }
 
-Verb parity_verb() {
-  return {
-      {.name = "parity",
-       .operands = "SCENARIO...",
-       .operands_min = 1,
-       .operands_max = -1,
-       .summary = "predict runs on this machine, measure them, and show both on one page",
-       .details =
-           "Runs each scenario in world cluster (see orrery test): first the runs that its times "
-           "are learned from, as by\norrery calibrate --from, then those that are measured, and "
-           "were not learned from. World model predicts them\nwith the learned times, drawn anew "
-           "in "
-           "each of its runs. Told are the errors of completions, of steps, and of\nrecoveries. "
-           "DIR "
-           "gets report.html with error bars, the decisions of both worlds side by side, and where "
-           "the\nsimulator was wrong; parity.json; the calibrations and the journals.",
-       .options =
-           {{.name = "--runs", .value = "N", .help = "measured runs of each scenario (default: 5)"},
-            {.name = "--training",
-             .value = "N",
-             .help = "runs of each that times are learned from (default: 3)"},
-            {.name = "--predicted",
-             .value = "N",
-             .help = "runs of the model of each scenario (default: 50)"},
-            {.name = "--parallel",
-             .value = "N",
-             .help = "runs at the same time, which slow each other (default: 1)"},
-            {.name = "--check",
-             .help = "exit code 1 unless completions are within 5 % at the median and 15 % at "
-                     "worst, recoveries within 25 %"},
-            kSet,
-            {.name = "--out",
-             .value = "DIR",
-             .help = "where the page and all else goes (default: out/parity)",
-             .takes_path = true},
-            kJson},
-       .examples = {{"orrery parity scenarios/parity/*.yaml --runs 4",
-                     "rescales and faults, predicted and measured"},
-                    {"orrery parity scenarios/parity/crash.yaml --json",
-                     "one scenario, for a script"}}},
-      run_parity};
-}
-
 Verb journal_verify_verb() {
   return {
       {.name = "journal verify",

@@ -14,6 +14,7 @@
 #include "tools/console/table.hpp"
 #include "tools/orrery/approximations.hpp"
 #include "tools/orrery/output_folder.hpp"
+#include "tools/orrery/recorded_journal.hpp"
 #include "tools/orrery/run_files.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/summary_table.hpp"
@@ -221,19 +222,13 @@ class WhatIfVerb {
       if (!names) return refuse(names.errors());
       if (const Status known = check_policies(*names); !known) return refuse(known.errors());
     }
-    auto store = SqliteStore::open(journal_, SqliteStore::Access::ReadOnly);
+    const auto store = whole_journal(journal_);
     if (!store) return refuse(store.errors());
-    if ((*store)->first() != Sequence{1})
-      return refuse(
-          {{.file = journal_,
-            .message = "its records up to " + std::to_string((*store)->first().value - 1) +
-                       " were dropped, a what-if needs all; keep them with store.pruning: keep "
-                       "or archive"}});
     StuckListener stuck(0);
-    auto recorded = sim::read_recorded_run(**store, journal_, {&stuck});
+    auto recorded = recorded_journal(**store, journal_, {&stuck});
     infeasible_ = stuck.infeasible();
     if (interrupted()) return ExitCode::Interrupted;
-    if (!recorded) return refuse(in_journal(recorded.errors()));
+    if (!recorded) return refuse(recorded.errors());
     if (recorded->jobs.empty())
       return refuse({{.file = journal_,
                       .message = "records no submission, a what-if needs one at least; name the "
@@ -249,12 +244,6 @@ class WhatIfVerb {
   ExitCode refuse(const Errors& errors) {
     console_.errors(errors);
     return ExitCode::BadInput;
-  }
-
-  Errors in_journal(Errors errors) const {
-    for (Error& error : errors)
-      if (error.file.empty()) error.file = journal_;
-    return errors;
   }
 
   ExitCode rehearse(SqliteStore& store,

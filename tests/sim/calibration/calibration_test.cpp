@@ -9,11 +9,16 @@
 #include <string>
 
 #include "core/base/random.hpp"
-#include "sim/storm/yaml_text.hpp"
+#include "scenarios/language/yaml/yaml_text.hpp"
 #include "tests/sim/rehearsal/model_runs.hpp"
 
 namespace orrery::sim {
 namespace {
+
+using scenarios::FlowMap;
+using scenarios::yaml_duration;
+using scenarios::yaml_number;
+using scenarios::yaml_spread;
 
 ObservedTimes observed(const std::string& scenario) {
   MemoryStore store;

@@ -10,13 +10,13 @@
 #include "core/base/units.hpp"
 #include "scenarios/language/spec/time_spread.hpp"
 
-namespace orrery::sim {
+namespace orrery::scenarios {
 
 /// "90s", "250ms", "7ns": the largest unit that says it exactly.
 std::string yaml_duration(Duration value);
 
 /// "{quantiles: [2s, 3s]}"; the spread is not empty.
-std::string yaml_spread(const scenarios::TimeSpread& spread);
+std::string yaml_spread(const TimeSpread& spread);
 
 /// The shortest decimal that is read as the same number.
 std::string yaml_number(double value);
@@ -63,4 +63,4 @@ class FlowMap {
   std::string text_;
 };
 
-}  // namespace orrery::sim
+}  // namespace orrery::scenarios

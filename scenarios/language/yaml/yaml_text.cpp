@@ -1,9 +1,9 @@
-#include "sim/storm/yaml_text.hpp"
+#include "scenarios/language/yaml/yaml_text.hpp"
 
 #include <array>
 #include <charconv>
 
-namespace orrery::sim {
+namespace orrery::scenarios {
 
 std::string yaml_duration(Duration value) {
   struct Unit {
@@ -20,7 +20,7 @@ std::string yaml_duration(Duration value) {
   return text;
 }
 
-std::string yaml_spread(const scenarios::TimeSpread& spread) {
+std::string yaml_spread(const TimeSpread& spread) {
   std::string out;
   for (const Duration time : spread.quantiles)
     out += (out.empty() ? "" : ", ") + yaml_duration(time);
@@ -47,4 +47,4 @@ std::string yaml_string(std::string_view text) {
   return quoted + "\"";
 }
 
-}  // namespace orrery::sim
+}  // namespace orrery::scenarios

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace orrery::sim {
+namespace orrery {
 
 /// The percentile `q` (0 to 1) of an ascending sample, by linear interpolation between the two
 /// closest ranks: with n values, position q * (n - 1) counted from 0. This is what numpy calls
@@ -22,4 +22,4 @@ double percentile_by_selection(std::span<double> values, double q);
 /// The mean, summed exactly; an empty sample gives 0.
 double mean_of(std::span<const std::int64_t> values);
 
-}  // namespace orrery::sim
+}  // namespace orrery

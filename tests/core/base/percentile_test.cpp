@@ -1,4 +1,4 @@
-#include "sim/results/percentile.hpp"
+#include "core/base/percentile.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/base/random.hpp"
 
-namespace orrery::sim {
+namespace orrery {
 namespace {
 
 TEST(Percentile, InterpolatesLinearlyBetweenTheTwoClosestRanks) {
@@ -56,4 +56,4 @@ TEST(Percentile, MeanDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace orrery::sim
+}  // namespace orrery

@@ -1,9 +1,9 @@
-#include "sim/results/percentile.hpp"
+#include "core/base/percentile.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace orrery::sim {
+namespace orrery {
 namespace {
 
 /// `ranked(i)`: the value of rank i of `size`, asked for in ascending order.
@@ -61,4 +61,4 @@ double mean_of(std::span<const std::int64_t> values) {
   return static_cast<double>(sum) / static_cast<double>(values.size());
 }
 
-}  // namespace orrery::sim
+}  // namespace orrery
