@@ -1,6 +1,7 @@
 #include "policies/pollux_jobs.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "policies/changes.hpp"
@@ -96,10 +97,27 @@ bool PolluxJobs::push_out(const ClusterView& view,
     trial.undo(mark);
     return false;
   }
-  for (std::size_t i = taken.size() - 1; i-- > 0;)
-    if (put_back(view.job(taken[i]), trial)) taken[i] = JobId::none();
-  std::erase(taken, JobId::none());
-  gangs.preempted.insert(gangs.preempted.end(), taken.begin(), taken.end());
+  const auto try_without = [&](std::span<const JobId> leaving) {
+    trial.undo(mark);
+    nodes.clear();
+    for (const JobId id : leaving) give_back(view, view.job(id), trial);
+    return start_gang(view, job, trial, nodes);
+  };
+  std::vector<JobId> leaving = taken;
+  bool in_parts = false;
+  for (std::size_t i = taken.size() - 1; i-- > 0;) {
+    const JobView victim = view.job(taken[i]);
+    if (!put_back(victim, trial)) continue;
+    leaving[i] = JobId::none();
+    in_parts = in_parts || victim.row.has_parts();
+  }
+  std::erase(leaving, JobId::none());
+  // The trial does not know on which device a part lies, so a part may be put back where it is not.
+  if (in_parts && !try_without(leaving)) {
+    leaving = taken;
+    try_without(leaving);
+  }
+  gangs.preempted.insert(gangs.preempted.end(), leaving.begin(), leaving.end());
   return true;
 }
 
