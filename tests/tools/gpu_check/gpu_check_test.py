@@ -110,6 +110,35 @@ class ChecksOfAGpu(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(self.verdict(name), ("passed", ""))
 
+    def cluster(self):
+        return self.module.Cluster(self.checks, str(PROGRAMS / "orrery-node"))
+
+    def test_a_killed_worker_goes_on_from_its_checkpoint(self):
+        told = self.cluster().kill(str(self.worker), devices=0, kills=2)
+        self.assertEqual(len(told["seconds_to_next_step"]), 2)
+
+    def test_a_killed_rank_is_met_again(self):
+        told = self.cluster().kill(str(self.worker), devices=0, kills=2, replicas=2)
+        self.assertEqual((told["ranks"], len(told["seconds_to_next_step"])), (2, 2))
+
+    def test_a_cluster_is_calibrated(self):
+        told = self.cluster().calibrate(str(PROGRAMS / "orrery-worker"), devices=0, size=64)
+        self.assertIn("start", [each["time"] for each in told["observed"]])
+        self.assertTrue(any("start" in line for line in told["file"]), told["file"])
+
+    def test_a_script_is_trained_from_its_checkpoint_on(self):
+        script = """
+import os, sys
+steps, checkpoint = int(sys.argv[1]), sys.argv[2]
+begin = int(open(checkpoint).read()) if os.path.exists(checkpoint) else 0
+print(f"rank {os.environ['RANK']} begins at step {begin}", flush=True)
+open(checkpoint, "w").write(str(steps))
+print(f"step {steps} of {steps}", flush=True)
+"""
+        told = self.cluster().train(f"```python\n{script}```\n", "1", sys.executable)
+        self.assertEqual(len(told["seconds"]), 2)
+        self.assertTrue(told["last_line"].endswith("step 100 of 100"), told)
+
     def test_a_node_that_fails_its_check_is_told(self):
         check = self.worker.parent / "orrery-check-cuda"
         check.unlink()
