@@ -66,6 +66,11 @@ class ProbeJob {
       if (job.is_null()) return false;
       const std::string now = text_of(job, "phase");
       if (now == phase && (ready == 0 || number_of(job, "ready_replicas") == ready)) return true;
+      if (now == "Pending" && text_of(job, "reason") == "Infeasible") {
+        refuse("would never run: " + text_of(job, "message") +
+               "; name fewer or smaller ranks with --ranks and --devices");
+        return false;
+      }
       if (now == "Failed" || now == "Succeeded") {
         session_.console().err(name_ + ": " + now + ": " + text_of(job, "message") + "\n" +
                                last_words());
@@ -220,13 +225,18 @@ class Probes {
     return out_.sums.emplace_back(ProbeSum{ranks, bytes, {}});
   }
 
-  /// An elastic job that grows and shrinks, and is stopped.
+  /// A job that is stopped, and grows and shrinks before where two ranks are to be measured.
   bool rescale() {
-    tell("measuring changes of membership");
+    const bool alone = std::ranges::max(plan_.ranks) < 2;
+    tell(alone ? "measuring a stop" : "measuring changes of membership");
     ProbeJob job(session_, name_of("elastic"));
     const json command{plan_.worker, "--steps", "0", "--step-time-min", "20ms", "--size", "64"};
-    if (!job.submit(plan_, "{min: 1, max: 2}", command) || !job.await("Running", 1)) return false;
-    for (std::int32_t change = 0; change < kRescales; ++change) {
+    if (!job.submit(plan_, alone ? "1" : "{min: 1, max: 2}", command) || !job.await("Running", 1))
+      return false;
+    if (alone)
+      out_.remarks.emplace_back(
+          "changes of membership were not measured: they take two ranks, --ranks names one");
+    for (std::int32_t change = 0; change < kRescales && !alone; ++change) {
       const std::int32_t wanted = change % 2 == 0 ? 2 : 1;
       ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
       job.scale(wanted);
@@ -234,7 +244,7 @@ class Probes {
       if (!job.await("Running", wanted)) return false;
     }
     ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
-    take_rebuilds(job.log());
+    if (!alone) take_rebuilds(job.log());
     job.stop();
     if (!await_exit(job)) return false;
     const json events = job.events();

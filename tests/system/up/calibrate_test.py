@@ -65,6 +65,16 @@ class CalibrateTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("remark: no job had two ranks", done.stderr)
         self.assertNotIn("network:", self.file.read_text())
+        # Nor does a second rank come and go, for which there may be no room.
+        self.assertIn("remark: changes of membership were not measured", done.stderr)
+        self.assertRegex(done.stderr + done.stdout, r"\bstop\b")
+
+    def test_ranks_for_which_there_is_no_device_are_told_at_once(self):
+        done = self.calibrate("--ranks", "1", "--starts", "1", "--devices", "1")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("would never run", done.stderr)
+        self.assertIn("--devices", done.stderr)
+        self.assertFalse(self.file.exists())
 
     def test_what_cannot_be_measured_is_said_and_nothing_is_written(self):
         good = {"--worker": WORKER, "--ranks": "1", "--starts": "1", "--rounds": "2", "--size": "64"}
