@@ -13,8 +13,6 @@
 namespace orrery::policies {
 namespace {
 
-std::int64_t thousandths_of(const JobView& job) { return job.row.thousandths_at(size_of(job)); }
-
 DeviceModelId model_of(const ClusterView& view, NodeId node) {
   return view.capacity().at(node).model;
 }
@@ -189,11 +187,15 @@ void Gavel::fill_in_all(const ClusterView& view) {
   jobs_.resize(count);
 }
 
+double Gavel::devices_in_round(const JobView& job) {
+  return static_cast<double>(job.row.thousandths_at(size_of(job))) / 1000;
+}
+
 void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) {
   const JobId id = job.row.id;
   out.id = id;
   out.other = JobId::none();
-  out.devices = static_cast<double>(thousandths_of(job)) / 1000;
+  out.devices = devices_in_round(job);
   out.priority = job.row.priority;
   // One that is on its way has its share all the same: nothing would tell that it may run again.
   out.may_run = is_shared(job.row);

@@ -82,6 +82,15 @@ void RoundAccounts::follow(std::span<const RoundJob> jobs, std::size_t types) {
   accounts_ = std::move(next);
 }
 
+void RoundAccounts::follow_sizes(std::span<const RoundJob> jobs) {
+  auto account = accounts_.begin();  // Of these jobs, in their order.
+  for (const RoundJob& job : jobs) {
+    double& devices = (account++)->second.devices;
+    changed_ = changed_ || devices != job.devices;
+    devices = job.devices;
+  }
+}
+
 bool RoundAccounts::update(Instant now,
                            std::span<const RoundJob> jobs,
                            const std::vector<double>& devices) {
@@ -94,6 +103,7 @@ bool RoundAccounts::update(Instant now,
   changed_ = changed_ || devices_ != devices;
   devices_ = devices;
   follow(jobs, types);
+  follow_sizes(jobs);
   if (settings_.at_once && unsettled_ && !changed_ && reset_is_due(now)) begin_accounts(now);
   return changed_ && (settings_.at_once || reset_is_due(now));
 }
@@ -245,6 +255,7 @@ void RoundAccounts::save(ByteWriter& out) const {
   for (const auto& [key, account] : accounts_) {
     out.u32(key.job.value);
     out.u32(key.other.value);
+    out.f64(account.devices);
     out.boolean(account.is_untouched);
     if (account.is_untouched) {
       out.boolean(!account.shares.empty());
@@ -267,6 +278,7 @@ void RoundAccounts::load(ByteReader& in) {
     const JobId job{in.u32()};
     const RoundKey key{job, JobId{in.u32()}};
     Account& account = accounts_.emplace_back(key, Account{}).second;
+    account.devices = in.f64();
     account.is_untouched = in.boolean();
     if (account.is_untouched) {
       account.time_s.assign(time_s_.size(), half_round_s());

@@ -53,7 +53,8 @@ struct RoundChoice {
 
 /// Gavel's round mechanism (OSDI 2020, section 5, and its artifact where the paper is open).
 ///
-/// Shares are computed anew when jobs or devices have come or gone, but at most once in `reset`;
+/// Shares are computed anew when jobs or devices have come or gone, or a job has become another
+/// size (one that was too large for its quota may run now), but at most once in `reset`;
 /// then the accounts of received time begin anew, each with half a round, and what a job was owed
 /// and did not get becomes its deficit. With `at_once` shares follow in the next round, and
 /// accounts alone wait for `reset`. In each round the priority of job i on type j is
@@ -85,12 +86,13 @@ class RoundAccounts {
     add_time(RoundKey{job, JobId::none()}, type, seconds);
   }
 
-  /// Takes note of the jobs and pairs there are, ascending by key, and of how many devices of each
-  /// type they share. Whether shares shall be computed anew now.
+  /// Takes note of the jobs and pairs there are, ascending by key, of the devices that each holds
+  /// while it runs, and of how many of each type they share. Whether shares shall be computed anew
+  /// now.
   bool update(Instant now, std::span<const RoundJob> jobs, const std::vector<double>& devices);
 
-  /// Whether jobs or devices have come or gone since shares were computed: where nothing runs,
-  /// nobody need wait for `reset`.
+  /// Whether jobs or devices have come or gone, or a job has become another size, since shares were
+  /// computed: where nothing runs, nobody need wait for `reset`.
   bool changed() const { return changed_; }
 
   /// Shares shall be computed anew as if jobs had come or gone: they depend on what has changed.
@@ -102,6 +104,11 @@ class RoundAccounts {
 
   /// Whether the job by itself has accounts.
   bool has(JobId job) const { return find({job, JobId::none()}) != accounts_.end(); }
+
+  /// Of a job by itself, which has accounts: whether `update` was last told of so many devices.
+  bool is_of_size(JobId job, double devices) const {
+    return at({job, JobId::none()}).devices == devices;
+  }
 
   /// Whether it came, or left, after shares were computed.
   bool is_new(JobId job) const { return shares(job).empty(); }
@@ -141,6 +148,7 @@ class RoundAccounts {
     std::vector<double> time_s;  ///< Since the last reset, and half a round.
     std::vector<double> deficit_s;
     std::vector<double> shares;  ///< Empty: it came after they were computed.
+    double devices = 0;          ///< As in `RoundJob`.
     /// All that can be said of it is whether it has shares, of 0 then: a job that waits.
     bool is_untouched = false;
   };
@@ -153,6 +161,7 @@ class RoundAccounts {
   double priority(const RoundJob& job, const Account& account, std::size_t type) const;
   void begin_accounts(Instant now);
   void begin(Account& account, std::size_t types) const;
+  void follow_sizes(std::span<const RoundJob> jobs);
   void see_if_untouched(Account& account) const;
 
   double half_round_s() const { return settings_.round.in_seconds() / 2; }

@@ -50,7 +50,9 @@ bool has_placements(const JobState& job) {
   return !job.spec->roles[job.row.elastic.index()].placements.empty();
 }
 
-std::int64_t devices_at(const JobState& job, std::int32_t replicas) {
+std::int64_t devices_at(const State& state, const JobState& job, std::int32_t replicas) {
+  // Devices that roles take turns on count once, so those of another size are no multiple.
+  if (state.settings.rules >= 4 && is_seated(*job.spec)) return devices_at_size(job, replicas);
   return std::int64_t{replicas} * job.row.demand.devices + job.row.rest_devices;
 }
 
@@ -129,7 +131,7 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, 
   }
   if (grant.replicas > row.replicas || !grant.nodes.empty())
     if (is_absurd(step.state, job, grant)) return Ignored::DoesNotFit;
-  if (!quota_allows(step.state, job, devices_at(job, grant.replicas), more))
+  if (!quota_allows(step.state, job, devices_at(step.state, job, grant.replicas), more))
     return Ignored::OverQuota;
   return std::nullopt;
 }

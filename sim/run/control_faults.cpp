@@ -64,7 +64,8 @@ void ControlFaults::see_to_it() {
   const Instant now = world_.now();
   if (std::erase_if(store_faults_, [&](const StoreFault& f) { return f.until <= now; }) > 0)
     judge_store();
-  const bool missing = latest_.value == 0 || !host_.is_running(latest_);
+  // One that was deposed by a leader that is gone may have nothing to write, and never hears of it.
+  const bool missing = !host_.holds_journal(latest_);
   if (!missing) return;
   if (successor_at_.is_never()) {
     if (successor_after_.is_forever()) return;

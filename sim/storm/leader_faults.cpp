@@ -9,6 +9,9 @@ namespace {
 using scenarios::FaultKind;
 
 constexpr Duration kRetry = Duration::milliseconds(500);
+/// A leader that was deposed by one that is gone is succeeded so much later, as where leaders hold
+/// a lease.
+constexpr Duration kLeaderLease = Duration::seconds(15);
 
 Crash crash_of(const scenarios::Fault& fault, Random& random) {
   Crash crash;
@@ -102,7 +105,7 @@ void LeaderFaults::time_reached(Instant now) {
     switch (due.task) {
       case Task::Start:
         start_due_ = false;
-        if (!host_.leading()) (void)host_.start_leader();
+        if (!leads()) (void)host_.start_leader();
         absence_ = kRetry;
         break;
       case Task::EndOld:
@@ -117,10 +120,17 @@ void LeaderFaults::time_reached(Instant now) {
   see_to_leader(now);
 }
 
+// One that was deposed by a leader that is gone may have nothing to write, and never hears of it.
+bool LeaderFaults::leads() const {
+  const auto leader = host_.leading();
+  return leader && host_.holds_journal(*leader);
+}
+
 void LeaderFaults::see_to_leader(Instant now) {
-  if (start_due_ || host_.leading()) return;
+  if (start_due_ || leads()) return;
   start_due_ = true;
-  due_.emplace(now + absence_, Due{Task::Start, {}});
+  const Duration after = host_.leading() ? std::max(absence_, kLeaderLease) : absence_;
+  due_.emplace(now + after, Due{Task::Start, {}});
 }
 
 }  // namespace orrery::sim

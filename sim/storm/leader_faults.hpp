@@ -42,6 +42,7 @@ class LeaderFaults {
   void crash(const scenarios::Fault& fault, Instant now);
   void second_leader(const scenarios::Fault& fault, Instant now);
   void break_store(const scenarios::Fault& fault, Instant now);
+  bool leads() const;
   void see_to_leader(Instant now);
 
   ControllerHost& host_;
