@@ -363,7 +363,7 @@ void OrderCheck::check_missing(const FoldedRecord& record, const State& after) {
     const JobState* job = after.find(id);
     if (job == nullptr) continue;
     const std::string& name = job->spec->name;
-    check_allocation(record, *job);
+    check_allocation(record, after, *job);
     bool stays = false;
     for (std::uint32_t rank = 0; rank < job->workers.size(); ++rank) {
       const Worker& worker = job->workers[rank];
@@ -396,7 +396,9 @@ void OrderCheck::check_missing(const FoldedRecord& record, const State& after) {
 }
 
 // What a job holds of its elastic role is told when it has changed, and then alone.
-void OrderCheck::check_allocation(const FoldedRecord& record, const JobState& job) {
+void OrderCheck::check_allocation(const FoldedRecord& record,
+                                  const State& after,
+                                  const JobState& job) {
   if (is_final(job.row.phase)) {
     allocated_.erase(job.row.id);
     return;
@@ -407,7 +409,7 @@ void OrderCheck::check_allocation(const FoldedRecord& record, const JobState& jo
       });
   // What goes back to the queue is told when its workers have ended.
   if (job.after_drain == AfterDrain::Wait) return;
-  Places now{{}, job.row.devices_held};
+  Places now{{}, job.row.devices_held, job.after_drain == AfterDrain::Start};
   for (const Worker& worker : job.after_drain == AfterDrain::Start ? job.next : job.workers)
     if (worker.role == job.row.elastic) now.workers.emplace_back(worker.role, worker.node);
   std::sort(now.workers.begin(), now.workers.end());
@@ -420,7 +422,9 @@ void OrderCheck::check_allocation(const FoldedRecord& record, const JobState& jo
   // Its other roles may have moved.
   if (told && changes == 1 && job.role_count() == 1 && now == before)
     say(job.spec->name + ": it is told to hold something else, and holds what it did");
-  if (!told && now != before)
+  // Before rules 4 a membership that was dropped before it began was not.
+  const bool is_dropped = after.settings.rules < 4 && before.of_next && !now.of_next;
+  if (!told && now != before && !is_dropped)
     say(job.spec->name + ": it holds something else than before, which is not told");
   before = std::move(now);
 }

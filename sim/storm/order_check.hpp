@@ -53,8 +53,11 @@ class OrderCheck {
   struct Places {
     std::vector<std::pair<RoleIndex, NodeId>> workers;
     std::int32_t devices = 0;
+    bool of_next = false;  ///< Of a membership that waits for places to come free.
 
-    friend bool operator==(const Places&, const Places&) = default;
+    friend bool operator==(const Places& a, const Places& b) {
+      return a.workers == b.workers && a.devices == b.devices;
+    }
   };
 
   void say(const std::string& text);
@@ -72,7 +75,7 @@ class OrderCheck {
   void check_master(const FoldedRecord& record, const TellSubMaster& order, const State& after);
   void check_relaunch(const RelaunchNodes& order, const State& after);
   void check_notices(const FoldedRecord& record, const State& after);
-  void check_allocation(const FoldedRecord& record, const JobState& job);
+  void check_allocation(const FoldedRecord& record, const State& after, const JobState& job);
 
   Violations& found_;
   std::optional<Expected> expected_;

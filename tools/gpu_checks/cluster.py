@@ -141,7 +141,7 @@ roles:
         Each rank takes itself for the only one on its host: NCCL refuses two ranks on one GPU of
         one host.
         """
-        folder = pathlib.Path(self.checks.log(f"killed-{replicas}"))
+        folder = pathlib.Path(self.checks.log(f"job-killed-{replicas}"))
         folder.mkdir()
         pid, steps = folder / f"pid-{replicas - 1}", folder / "steps"
         command = shlex.join([worker, "--steps", "0", "--size", "1024", "--step-time-min", "5ms",
@@ -156,7 +156,7 @@ roles:
             return int(steps.read_text() or 0) if steps.exists() else 0
 
         times = []
-        with self.up(f"killed-{replicas}-up") as url:
+        with self.up(f"job-killed-{replicas}-up") as url:
             done = run([self.node, "submit", str(job), "--server", url], 60)
             require(done.returncode == 0, f"the job was refused: {last_line(done.stderr)}")
             for _ in range(kills):

@@ -117,7 +117,9 @@ class ChecksOfAGpu(unittest.TestCase):
         told = self.cluster().kill(str(self.worker), devices=0, kills=2)
         self.assertEqual(len(told["seconds_to_next_step"]), 2)
 
-    def test_a_killed_rank_is_met_again(self):
+    def test_a_killed_rank_is_met_again_beside_the_files_of_other_checks(self):
+        self.assertEqual(self.verdict("cpu_killed_peer"), ("passed", ""))
+        self.cluster().kill(str(self.worker), devices=0, kills=1)
         told = self.cluster().kill(str(self.worker), devices=0, kills=2, replicas=2)
         self.assertEqual((told["ranks"], len(told["seconds_to_next_step"])), (2, 2))
 
