@@ -64,7 +64,8 @@ SeedOutcome run_seed(std::uint64_t seed, const std::vector<scenarios::PolicyChoi
   plan.settings.rules = kDecisionRules;
   const bool passes = storm_once(plan).violations.empty();
   out.findings.front().text += " (under rules " + rules + ", which no new journal has; under the " +
-                               "present ones " + (passes ? "nothing breaks)" : "it breaks as well)");
+                               "present ones " +
+                               (passes ? "nothing breaks)" : "it breaks as well)");
   return out;
 }
 
