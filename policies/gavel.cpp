@@ -187,15 +187,11 @@ void Gavel::fill_in_all(const ClusterView& view) {
   jobs_.resize(count);
 }
 
-double Gavel::devices_in_round(const JobView& job) {
-  return static_cast<double>(job.row.thousandths_at(size_of(job))) / 1000;
-}
-
 void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) {
   const JobId id = job.row.id;
   out.id = id;
   out.other = JobId::none();
-  out.devices = devices_in_round(job);
+  out.devices = static_cast<double>(job.row.thousandths_at(size_of(job))) / 1000;
   out.priority = job.row.priority;
   // One that is on its way has its share all the same: nothing would tell that it may run again.
   out.may_run = is_shared(job.row);

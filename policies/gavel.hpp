@@ -161,7 +161,6 @@ class Gavel : public Policy {
   bool stands_outside(const ClusterView& view, const JobView& job);
   void fill_in_all(const ClusterView& view);
   void fill_in(const ClusterView& view, const JobView& job, RoundJob& out);
-  static double devices_in_round(const JobView& job);
   const KnownSpeeds& known(const JobView& job);
   void forget_speeds();
   void look_up(KnownSpeeds& out) const;

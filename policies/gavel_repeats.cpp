@@ -41,15 +41,7 @@ void Gavel::find_changes(const ClusterView& view) {
   const auto has_come = [&](JobId id) {
     return !accounts_.has(id) && takes_part(view, view.job(id));
   };
-  // Its size then stays that of when shares were computed, so it is asked for until they are.
-  const auto has_other_size = [&](JobId id) {
-    const JobView job = view.job(id);
-    return accounts_.has(id) && takes_part(view, job) &&
-           !accounts_.is_of_size(id, devices_in_round(job));
-  };
-  if (std::any_of(ids_.begin(), ids_.end(), has_come) ||
-      std::any_of(ids_.begin(), ids_.end(), has_other_size))
-    accounts_.want_shares();
+  if (std::any_of(ids_.begin(), ids_.end(), has_come)) accounts_.want_shares();
 }
 
 /// Under FIFO a job without a share runs in no round, and shares stay until `reset`: a round then

@@ -105,11 +105,6 @@ class RoundAccounts {
   /// Whether the job by itself has accounts.
   bool has(JobId job) const { return find({job, JobId::none()}) != accounts_.end(); }
 
-  /// Of a job by itself, which has accounts: whether `update` was last told of so many devices.
-  bool is_of_size(JobId job, double devices) const {
-    return at({job, JobId::none()}).devices == devices;
-  }
-
   /// Whether it came, or left, after shares were computed.
   bool is_new(JobId job) const { return shares(job).empty(); }
 

@@ -82,7 +82,7 @@ class RoundsHistory {
   /// Busy times and quiet ones, in which shares stay as they are, follow each other.
   void step() {
     const bool is_quiet = ++steps_ / 40 % 2 == 1;
-    switch (is_quiet && random_.below(8) > 0 ? 14 : random_.below(14)) {
+    switch (is_quiet && random_.below(8) > 0 ? 15 : random_.below(15)) {
       case 0:
       case 1:
       case 2:
@@ -99,6 +99,8 @@ class RoundsHistory {
         return cluster_.set_quota("limited", static_cast<std::int32_t>(random_.between(0, 6)));
       case 8:
         return reload();
+      case 9:
+        return resize_one();
       default:
         cluster_.advance(random_.between(1, 90));
         const Plan plan = cluster_.ask_optimize(policy_);
@@ -129,9 +131,17 @@ class RoundsHistory {
 
   /// Of the youngest, who may have come since shares were computed.
   void cancel_one() {
+    if (!last_.is_none()) cluster_.cancel(one_of_the_youngest());
+  }
+
+  void resize_one() {
     if (last_.is_none()) return;
-    const auto back = static_cast<std::uint32_t>(random_.below(4));
-    cluster_.cancel(JobId{last_.value - std::min(back, last_.value)});
+    cluster_.resize(one_of_the_youngest(), static_cast<std::int32_t>(random_.between(1, 5)));
+  }
+
+  JobId one_of_the_youngest() {
+    const auto back = static_cast<std::uint32_t>(random_.below(6));
+    return JobId{last_.value - std::min(back, last_.value)};
   }
 
   void reload() {
@@ -154,6 +164,30 @@ TEST(GavelRounds, OfJobsWithSharesDecideAsThoseOfAllJobs) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RoundsHistory history(seed);
     for (int i = 0; i < kRoundsSteps && !::testing::Test::HasFailure(); ++i) history.step();
+  }
+}
+
+TEST(GavelRounds, AJobThatBecomesSmallerIsLookedAtAgain) {
+  for (const char* const name : {"gavel_fifo", "gavel_las", "gavel_sum", "gavel_makespan"}) {
+    SCOPED_TRACE(name);
+    auto made = policies::make_policy(name, {.parameters = {{"round", "60s"}, {"reset", "120s"}}});
+    if (!made) continue;  // Its solver is not there.
+    const std::unique_ptr<Policy> rounds = std::move(made).value();
+    FakeCluster cluster;
+    cluster.add_nodes(1, 8, 100);
+    cluster.set_quota("small", 1);
+    const JobId large = cluster.submit(job().replicas(2).group("small"), 5000);
+    const auto rounds_go_by = [&](int count) {
+      for (int round = 0; round < count; ++round) {
+        cluster.advance(60);
+        cluster.carry_out(cluster.ask_optimize(*rounds));
+      }
+    };
+    rounds_go_by(5);
+    EXPECT_FALSE(runs(cluster, large));
+    cluster.resize(large, 1);
+    rounds_go_by(3);
+    EXPECT_TRUE(runs(cluster, large));
   }
 }
 
