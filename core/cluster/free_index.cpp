@@ -396,6 +396,17 @@ void CapacityTrial::undo(std::size_t mark) {
   before_.resize(mark);
 }
 
+std::int32_t CapacityTrial::devices_given(NodeId node) const {
+  std::int32_t given = 0;
+  std::int32_t after = copy_.at(node).devices;
+  for (std::size_t i = touched_.size(); i-- > 0;) {
+    if (touched_[i] != node) continue;
+    given += std::max(after - before_[i].devices, 0);
+    after = before_[i].devices;
+  }
+  return given;
+}
+
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
   touch(node);
   copy_.take(node, demand, replicas);

@@ -14,12 +14,14 @@ namespace {
 // What the job's seats take on one node together.
 struct Taken {
   std::uint64_t devices = 0;
+  std::uint64_t held = 0;  ///< Of those, what others hold now.
   MilliCpu cpu;
   Bytes memory;
 };
 
-// Takes seats from a trial node by node. A trial knows how many devices are free and not which, so
-// that devices are named only where it has not changed the node.
+// Takes seats from a trial node by node. A trial knows how many devices are free and not which.
+// Where it has changed the node, a seat may be on devices that are held now if no job holds them
+// that keeps what it has, and so many came free there.
 class SeatTrial {
  public:
   SeatTrial(const State& state, const JobState& job, CapacityTrial& trial)
@@ -29,10 +31,17 @@ class SeatTrial {
     const Bundle& bundle = job_.spec->roles[role.index()].bundle;
     const Demand demand{bundle.cpu, bundle.memory, bundle.devices, bundle.share, {}};
     for (const Seat& seat : seats) {
-      if (is_unchanged(seat.node) &&
+      const bool unchanged = is_unchanged(seat.node);
+      if (unchanged &&
           !state_.ledger.seat_fits(seat, demand, job_.row.id, turns_of(*job_.spec, role)))
         return false;
       Taken& here = taken_[seat.node];
+      if (!unchanged && bundle.share.is_whole()) {
+        const Holders holders = holders_on(seat.node);
+        if ((seat.devices & holders.staying) != 0) return false;
+        here.held |= seat.devices & holders.leaving;
+        if (std::popcount(here.held) > trial_.devices_given(seat.node)) return false;
+      }
       here.devices |= seat.devices;
       here.cpu = here.cpu + bundle.cpu;
       here.memory = here.memory + bundle.memory;
@@ -64,8 +73,9 @@ class SeatTrial {
       offer.memory_free = free.memory;
       while (std::popcount(offer.free_devices) > free.devices)
         offer.free_devices &= offer.free_devices - 1;
+      const std::uint64_t staying = holders_on(offer.node).staying;
       while (std::popcount(offer.free_devices) < free.devices) {
-        const std::uint64_t more = offer.all_devices & ~offer.free_devices;
+        const std::uint64_t more = offer.all_devices & ~offer.free_devices & ~staying;
         if (more == 0) break;
         offer.free_devices |= more & (~more + 1);
       }
@@ -74,6 +84,26 @@ class SeatTrial {
   }
 
  private:
+  // Devices of a node that other jobs hold.
+  struct Holders {
+    std::uint64_t staying = 0;  // By a job from which no plan may take them.
+    std::uint64_t leaving = 0;  // By one that a plan may take back.
+  };
+
+  Holders holders_on(NodeId node) const {
+    Holders out;
+    for (LeaseId l = state_.ledger.node(node).first; !l.is_none();) {
+      const Lease& lease = state_.ledger.lease(l);
+      l = lease.next;
+      if (lease.owner == job_.row.id || lease.stage == LeaseStage::Releasing) continue;
+      const JobRow& owner = state_.job(lease.owner).row;
+      const bool may_leave = owner.preemptible && (owner.phase == JobPhase::Starting ||
+                                                   owner.phase == JobPhase::Running);
+      (may_leave ? out.leaving : out.staying) |= lease.devices;
+    }
+    return out;
+  }
+
   bool is_unchanged(NodeId node) const {
     return trial_.index().at(node) == state_.ledger.free().at(node);
   }

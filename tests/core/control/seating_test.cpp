@@ -132,6 +132,28 @@ TEST(Seating, PoliciesSeeWhetherTheSeatsAreFree) {
   EXPECT_EQ(trial.index().at(NodeId{0}).devices, 1);
 }
 
+TEST(Seating, SeatsComeFreeOnlyWithWhoMayLeaveThem) {
+  ControllerHarness h({nodes_of(1, 8)});
+  h.running(pinned("stays", 1, "3"), 1);
+  const JobId leaves = h.running(pinned("leaves", 2, "4-5").preemptible(), 2);
+  const JobId goes_on = h.running(pinned("goes_on", 1, "6").preemptible(), 1);
+  const JobId beside_it = h.submit(pinned("beside_it", 2, "4-5"));
+  const JobId on_the_fixed = h.submit(pinned("on_the_fixed", 2, "3-4"));
+  const JobId on_both = h.submit(pinned("on_both", 3, "4-6"));
+  const StateView view(h.controller.state(), {}, false);
+  CapacityTrial trial;
+  trial.sync(view.capacity());
+  const std::size_t mark = trial.mark();
+  give_back(view, view.job(leaves), trial);
+  EXPECT_FALSE(try_start(view, view.job(on_the_fixed), 2, trial)) << "device 3 is kept";
+  EXPECT_FALSE(try_start(view, view.job(on_both), 3, trial)) << "two came free, three are held";
+  EXPECT_TRUE(try_start(view, view.job(beside_it), 2, trial));
+  trial.undo(mark);
+  give_back(view, view.job(leaves), trial);
+  give_back(view, view.job(goes_on), trial);
+  EXPECT_TRUE(try_start(view, view.job(on_both), 3, trial));
+}
+
 TEST(Seating, RolesThatTakeTurnsSitOnTheSameDevices) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder b = pinned("a", 4, "0-3").role("rollout", 2, 2);

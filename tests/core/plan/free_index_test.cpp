@@ -278,6 +278,24 @@ class DeviceModel {
   std::vector<std::vector<std::int32_t>> left_;
 };
 
+TEST(CapacityTrial, WhatCameFreeOnANodeIsCountedAlsoWhereItIsTakenAgain) {
+  FreeIndex base;
+  for (int i = 0; i < 2; ++i) base.add(node(4));
+  base.take(NodeId{0}, devices(1), 4);
+  CapacityTrial trial;
+  trial.sync(base);
+  trial.give(NodeId{0}, devices(1), 3);
+  trial.take(NodeId{1}, devices(1), 2);
+  const std::size_t mark = trial.mark();
+  trial.take(NodeId{0}, devices(1), 2);
+  EXPECT_EQ(trial.devices_given(NodeId{0}), 3);
+  trial.give(NodeId{0}, devices(1), 1);
+  EXPECT_EQ(trial.devices_given(NodeId{0}), 4);
+  EXPECT_EQ(trial.devices_given(NodeId{1}), 0);
+  trial.undo(mark);
+  EXPECT_EQ(trial.devices_given(NodeId{0}), 3);
+}
+
 TEST(CapacityTrial, SharesAgreeWithAPlainArrayAndAreUndoneExactly) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
