@@ -119,7 +119,10 @@ int serve(int fd, Served& served) {
   std::vector<std::byte> payload;
   while (true) {
     FrameHead head;
-    if (!read_frame(fd, head, payload)) return kEnd;
+    if (!read_head(fd, head)) return kEnd;
+    // The limit of memory is not known yet, but without room for the frame there is none for it.
+    if (head.kind == static_cast<std::uint8_t>(FrameKind::Begin)) use_huge_heap(head.size);
+    if (!read_payload(fd, head, payload)) return kEnd;
     bool good = false;
     if (head.kind == static_cast<std::uint8_t>(FrameKind::Begin))
       good = served.begin(std::exchange(payload, {}));
