@@ -248,6 +248,8 @@ bool Easy::start_beside(const ClusterView& view,
   if (reserved.shadow.is_never()) return false;
   if (reserved.is_short(entry)) return start_short(entry, reserved, plan);
   if (reserved.by_node) return start_long(view, entry, reserved, plan);
+  // The room that it needs is never more than its devices, and is known without a look at the job.
+  if (entry.devices > reserved.extra) return false;
   // A part may break up a whole device.
   const std::int32_t devices = view.row(entry.job).gang_devices();
   if (devices > reserved.extra || !gang_.start(entry.job, plan)) return false;

@@ -62,6 +62,9 @@ class ByteWriter {
 
   std::size_t size() const { return size_; }
 
+  /// Room for `size` bytes in all, so that what is large needs not be moved as it grows.
+  void reserve(std::size_t size) { buffer_.reserve(size); }
+
   /// Forgets what was written, keeps the memory.
   void clear() { size_ = 0; }
 
@@ -91,6 +94,7 @@ class ByteWriter {
 
   /// 1 to 10 bytes, 7 bits each, lowest first; the high bit says that more follow.
   void varint(std::uint64_t value) {
+    if (value < 0x80) return u8(static_cast<std::uint8_t>(value));
     std::byte* const start = grow(kVarintBytesMax);
     std::byte* to = start;
     while (value >= 0x80) {
@@ -184,18 +188,11 @@ class ByteReader {
   double f64() { return std::bit_cast<double>(u64()); }
 
   /// Longer than needed, or above 64 bits, is malformed: each value has one encoding.
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && next_ != end_; shift += 7) {
-      const auto byte = static_cast<std::uint64_t>(*next_++);
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) {
-        if ((byte == 0 && shift > 0) || (shift == 63 && byte > 1)) break;
-        return value;
-      }
-    }
-    fail();
-    return 0;
+  [[gnu::always_inline]] std::uint64_t varint() {
+    // Most numbers of a record are small.
+    if (next_ != end_ && static_cast<std::uint8_t>(*next_) < 0x80)
+      return static_cast<std::uint64_t>(*next_++);
+    return long_varint();
   }
 
   std::int64_t signed_varint() { return unzigzag(varint()); }
@@ -228,6 +225,9 @@ class ByteReader {
     next_ += sizeof(T);
     return value;
   }
+
+  /// Of any length, a malformed one too.
+  std::uint64_t long_varint();
 
   const std::byte* next_;
   const std::byte* end_;

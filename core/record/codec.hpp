@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -207,7 +208,7 @@ class Decoder {
 
   void get(double& v) { v = in_.f64(); }
 
-  void get(std::string& v) { v = std::string(in_.string()); }
+  void get(std::string& v) { v.assign(in_.string()); }
 
   template <class Tag, class Rep>
   void get(Id<Tag, Rep>& v) {
@@ -267,9 +268,12 @@ class Decoder {
   /// The usual value takes no memory.
   template <class T>
   void get(RarePart<T>& v) {
-    v.clear();
-    get(v.edit());
-    v.tidy();
+    T value{};
+    get(value);
+    if (value == *RarePart<T>{})
+      v.clear();
+    else
+      v.edit() = std::move(value);
   }
 
   template <class... T>

@@ -1,6 +1,7 @@
 #include "runtime/forecast/forecast_helper.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,16 @@ ForecastReply lost(ForecastLoss loss, std::string why) {
   return out;
 }
 
+/// About as many bytes as the state is encoded in, rather more than less.
+std::size_t bytes_likely(const State& state) {
+  constexpr std::size_t kNode = 64;
+  constexpr std::size_t kJob = 512;
+  constexpr std::size_t kWorker = 96;  // And its lease.
+  std::size_t out = state.nodes.size() * kNode;
+  state.for_each_job([&](const JobState& job) { out += kJob + job.workers.size() * kWorker; });
+  return out;
+}
+
 /// One process and what comes of it.
 class Helper {
  public:
@@ -32,6 +43,7 @@ class Helper {
     if (const Status started = process_.start(options_.program); !started)
       return lost(ForecastLoss::NotStarted, started.errors()[0].text());
     ByteWriter out;
+    out.reserve(bytes_likely(state));
     write_begin(out, options_.policy, options_.memory, {}, state);
     write_question(out, question);
     if (const Exchange sent = process_.write(out.bytes(), deadline_); sent != Exchange::Done) {

@@ -10,9 +10,9 @@
 
 namespace orrery::runtime {
 
-/// Runs the state on under the policy.
+/// Runs the state on under the policy. The controller is the callee's own, to go on with.
 using AnswerForecast = std::function<Result<ForecastAnswer>(
-    const Controller& from, const PolicySpec& policy, const ForecastQuestion& question)>;
+    Controller from, const PolicySpec& policy, const ForecastQuestion& question)>;
 
 /// Answers what comes by `fd` until it is closed; returns the process's exit code. The caller does
 /// nothing else: limits of memory and the priority of the process are set here.

@@ -52,12 +52,20 @@ void limit_memory(Bytes memory) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-bool read_frame(int fd, FrameHead& head, std::vector<std::byte>& payload) {
+bool read_head(int fd, FrameHead& head) {
   std::array<std::byte, kFrameHead> bytes{};
   if (!read_all(fd, bytes)) return false;
   head = read_head(bytes);
+  return true;
+}
+
+bool read_payload(int fd, const FrameHead& head, std::vector<std::byte>& payload) {
   payload.resize(head.size);
   return read_all(fd, payload);
+}
+
+bool read_frame(int fd, FrameHead& head, std::vector<std::byte>& payload) {
+  return read_head(fd, head) && read_payload(fd, head, payload);
 }
 
 bool write_all(int fd, std::span<const std::byte> bytes) {

@@ -23,8 +23,10 @@ void settle_in();
 /// which reserves terabytes of addresses.
 void limit_memory(Bytes memory);
 
-/// One frame. False: the controller has gone.
+/// One frame, all of it or in two steps. False: the controller has gone.
 bool read_frame(int fd, FrameHead& head, std::vector<std::byte>& payload);
+bool read_head(int fd, FrameHead& head);
+bool read_payload(int fd, const FrameHead& head, std::vector<std::byte>& payload);
 
 bool write_all(int fd, std::span<const std::byte> bytes);
 

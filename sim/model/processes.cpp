@@ -1,6 +1,7 @@
 #include "sim/model/processes.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace orrery::sim {
@@ -55,14 +56,16 @@ void Processes::come_up(LiveJob& job, const Future& future) {
   std::vector<ModelWorker> refused;
   std::vector<ModelWorker> without_port;
   up.reserve(job.workers.size());
+  const bool scripted = !job.job.scripts->empty();
   for (ModelWorker& worker : job.workers) {
     if (worker.incarnation.value != future.stamp || worker.ready || !worker.alive ||
         worker.stopping || worker.hung)
       continue;
     if (future.detail != 0 && worker.birth_rank.value + 1 != future.detail) continue;
-    if (is_refused(job, worker)) {
+    const bool no_device = (cluster_.nodes[worker.node].lost_devices & worker.devices) != 0;
+    if (no_device || (scripted && scripts_.refuses(job, worker))) {
       refused.push_back(worker);
-    } else if (scripts_.finds_port_in_use(job, worker)) {
+    } else if (scripted && scripts_.finds_port_in_use(job, worker)) {
       without_port.push_back(worker);
     } else {
       worker.ready = true;
@@ -77,7 +80,8 @@ void Processes::come_up(LiveJob& job, const Future& future) {
   for (const ModelWorker& worker : without_port) remove(job, worker);
   if (hello)
     for (const ModelWorker& worker : up) expect(FutureKind::Hello, *hello, job, worker);
-  for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
+  if (scripted)
+    for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
   if (job.hampered) suspect_again(job);
   progress_.pace(job, true);
 }
@@ -87,11 +91,6 @@ void Processes::say_hello(LiveJob& job, ModelWorker& worker) {
   if (!worker.ready || worker.hung || worker.stopping) return;
   worker.environment = Generation{0};
   tell(job, {&worker, 1}, WorkerFact::Ready, 0, cluster_.now);
-}
-
-bool Processes::is_refused(LiveJob& job, const ModelWorker& worker) {
-  return (cluster_.nodes[worker.node].lost_devices & worker.devices) != 0 ||
-         scripts_.refuses(job, worker);
 }
 
 // --- ends ---
@@ -193,17 +192,24 @@ void Processes::complete(LiveJob& job) {
     return job.is_required(w) && w.alive && !w.stopping && w.generation == job.generation;
   };
   std::vector<ModelWorker> done;
-  done.reserve(job.workers.size());
   job.parts_done.reserve(job.parts_done.size() + job.workers.size());
+  bool all = true;
   for (ModelWorker& worker : job.workers) {
-    if (!ends(worker)) continue;
+    if (!ends(worker)) {
+      all = false;
+      continue;
+    }
     job.parts_done.push_back(slot_of(worker.role, worker.local_rank));
-    if (cluster_.nodes[worker.node].mute)
-      worker.alive = worker.ready = false;
-    else
-      done.push_back(worker);
+    if (!cluster_.nodes[worker.node].mute) continue;
+    worker.alive = worker.ready = false;
+    all = false;
   }
-  std::erase_if(job.workers, ends);
+  if (all) {
+    done.swap(job.workers);
+  } else {
+    std::ranges::copy_if(job.workers, std::back_inserter(done), ends);
+    std::erase_if(job.workers, ends);
+  }
   tell(job, done, WorkerFact::Exited, 0, cluster_.now);
   if (job.workers.empty()) release(job);
 }

@@ -137,7 +137,6 @@ class Processes {
   std::vector<RunningWorker> complete_list(NodeId node) const;
 
  private:
-  bool is_refused(LiveJob& job, const ModelWorker& worker);
   void take_away(LiveJob& job,
                  const ModelWorker& gone,
                  WorkerFact fact,

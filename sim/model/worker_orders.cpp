@@ -32,6 +32,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
   if (job == nullptr) return;
   job->generation = order.generation;
   Incarnation incarnation;
+  const bool says_hello = job->job.times->hello_after.has_value();
   job->workers.reserve(job->workers.size() + order.workers.size());
   for (const WorkerStart& start : order.workers) {
     const bool repeated =
@@ -43,7 +44,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
     worker.devices = start.devices;
     worker.share = start.share;
     worker.first_port = start.first_port;
-    if (job->job.times->hello_after) worker.environment = order.generation;
+    if (says_hello) worker.environment = order.generation;
     incarnation = start.incarnation;
     processes_.create(*job, worker);
     if (!start.beside.is_none()) cluster_.jobs.put_beside(job->id, start.beside);

@@ -19,11 +19,14 @@ constexpr Duration kDelayLeast = Duration::milliseconds(1);
 /// Runs from one state.
 class Runs {
  public:
-  Runs(const Controller& from, const ForecastQuestion& question, const ForecastMeans& means)
-      : from_(from), question_(question), means_(means), scenario_(forked_scenario(from.state())) {}
+  Runs(Controller from, const ForecastQuestion& question, const ForecastMeans& means)
+      : from_(std::move(from)),
+        question_(question),
+        means_(means),
+        scenario_(forked_scenario(from_.state())) {}
 
-  /// Run `index`, with the job that is asked about or without it.
-  Result<Forecast> run(std::uint32_t index, bool with) const {
+  /// Run `index`, with the job that is asked about or without it; no other comes after the last.
+  Result<Forecast> run(std::uint32_t index, bool with, bool last) {
     const auto policy = means_.policy();
     if (!policy) return policy.errors();
     ForecastOptions options;
@@ -37,11 +40,11 @@ class Runs {
       options.draws = ForecastDraws{.seed = question_.seed + index,
                                     .durations = question_.runs > 1,
                                     .arrivals = question_.arrivals == Arrivals::Recent};
-    return forecast(from_, scenario_, **policy, options);
+    return forecast(last ? std::move(from_) : from_, scenario_, **policy, options);
   }
 
  private:
-  const Controller& from_;
+  Controller from_;
   const ForecastQuestion& question_;
   const ForecastMeans& means_;
   scenarios::Scenario scenario_;
@@ -152,35 +155,37 @@ std::optional<Error> wrong_with(const State& state, const ForecastQuestion& ques
 
 }  // namespace
 
-Result<ForecastAnswer> answer(const Controller& from,
+Result<ForecastAnswer> answer(Controller from,
                               const ForecastQuestion& question,
                               const ForecastMeans& means) {
   const State& state = from.state();
   if (auto wrong = wrong_with(state, question)) return *wrong;
+  const Sequence sequence = state.sequence;
   const JobState* asked = question.job.is_none() ? nullptr : state.find(question.job);
   const bool waits = question.submitted != nullptr || (asked != nullptr && !asked->row.holds);
-  const Runs runs(from, question, means);
+  Runs runs(std::move(from), question, means);
   Gathered gathered(question);
   for (std::uint32_t r = 0; r < question.runs; ++r) {
-    auto with = runs.run(r, true);
+    const bool last = r + 1 == question.runs;
+    auto with = runs.run(r, true, last && !waits);
     if (!with) return with.errors();
     if (!with->refused.empty()) {
       ForecastAnswer out;
       out.now = with->now;
-      out.sequence = state.sequence;
+      out.sequence = sequence;
       out.runs = question.runs;
       out.refused = std::move(with->refused);
       return out;
     }
     if (waits) {
-      const auto without = runs.run(r, false);
+      const auto without = runs.run(r, false, last);
       if (!without) return without.errors();
       gathered.add_delays(*with, *without);
     }
     gathered.add(std::move(*with));
     if (means.stop && means.stop()) break;
   }
-  return gathered.take(state.sequence, waits);
+  return gathered.take(sequence, waits);
 }
 
 }  // namespace orrery::sim

@@ -20,9 +20,10 @@ struct ForecastMeans {
 
 /// One run is as is most likely; of several, each draws how long jobs run, and quantiles are told.
 /// About a job that waits or is not submitted it also tells whom it delays, by as many runs without
-/// it. Nothing but the state is read, and the controller stays as it is. Errors: the policy's; a
-/// job that is not in the state, or is over.
-Result<ForecastAnswer> answer(const Controller& from,
+/// it. Nothing but the state is read. Who needs `from` no more moves it here: the last run then
+/// goes on with it, where each other one has a copy. Errors: the policy's; a job that is not in the
+/// state, or is over.
+Result<ForecastAnswer> answer(Controller from,
                               const ForecastQuestion& question,
                               const ForecastMeans& means);
 

@@ -1,8 +1,9 @@
 #include "sim/rehearsal/forecast.hpp"
 
 #include <algorithm>
-#include <map>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "core/control/queue_standings.hpp"
 #include "core/control/status.hpp"
@@ -28,7 +29,7 @@ class ForecastObserver final : public RunObserver {
       : forecast_(forecast), options_(options) {
     for (std::size_t i = 0; i < forecast.jobs.size(); ++i) {
       const JobForecast& job = forecast.jobs[i];
-      if (!job.id.is_none()) place_[job.id] = i;
+      if (!job.id.is_none()) set_place(job.id, i);
       if (!job.never_fits) ++left_;
     }
   }
@@ -56,10 +57,12 @@ class ForecastObserver final : public RunObserver {
   }
 
  private:
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
+
   // The job that was asked for has an id once it is accepted.
   JobForecast* known(JobId id, const State& state) {
-    const auto found = place_.find(id);
-    if (found != place_.end()) return &forecast_.jobs[found->second];
+    const std::size_t at = id.value - first_.value;  // Wraps around for one before the first.
+    if (at < places_.size() && places_[at] != kNowhere) return &forecast_.jobs[places_[at]];
     const JobState* job = state.find(id);
     if (options_.submitted == nullptr || job == nullptr || job->spec != options_.submitted)
       return nullptr;
@@ -68,8 +71,15 @@ class ForecastObserver final : public RunObserver {
     submitted.waits_for = status_of(state, *job).message;
     submitted.never_fits = job->row.infeasible;
     if (submitted.never_fits) --left_;
-    place_[id] = forecast_.jobs.size() - 1;
+    set_place(id, forecast_.jobs.size() - 1);
     return &submitted;
+  }
+
+  // Ids come in order.
+  void set_place(JobId id, std::size_t place) {
+    if (places_.empty()) first_ = id;
+    places_.resize(id.index() - first_.index() + 1, kNowhere);
+    places_.back() = static_cast<std::uint32_t>(place);
   }
 
   static void starts(JobForecast& job, const Notice& notice, const State& state) {
@@ -87,8 +97,9 @@ class ForecastObserver final : public RunObserver {
 
   Forecast& forecast_;
   const ForecastOptions& options_;
-  std::map<JobId, std::size_t> place_;
-  std::size_t left_ = 0;  ///< Jobs that can end and have not.
+  JobId first_;
+  std::vector<std::uint32_t> places_;  ///< [id less the first] -> index in the forecast's jobs.
+  std::size_t left_ = 0;               ///< Jobs that can end and have not.
 };
 
 JobForecast foretold(const State& state,
@@ -145,12 +156,11 @@ scenarios::Scenario forked_scenario(const State& state) {
   return scenario;
 }
 
-Result<Forecast> forecast(const Controller& from,
+Result<Forecast> forecast(Controller from,
                           const scenarios::Scenario& scenario,
                           Policy& policy,
                           const ForecastOptions& options) {
-  Controller controller = from;
-  const State& state = controller.state();
+  const State& state = from.state();
   Forecast out;
   out.now = state.now;
   const RunHistory history(state);
@@ -198,7 +208,7 @@ Result<Forecast> forecast(const Controller& from,
   ForkedJobs source(
       state.now, std::move(live), std::move(to_come), arrivals ? &*arrivals : nullptr);
   ForecastObserver observer(out, options);
-  ForkedRun run(controller, scenario, source, policy, observer);
+  ForkedRun run(from, scenario, source, policy, observer);
   Driver& driver = run.driver();
   if (!options.without.is_none()) {
     const Status stopped =

@@ -63,9 +63,9 @@ struct ForecastOptions {
 scenarios::Scenario forked_scenario(const State& state);
 
 /// Runs the state on until all jobs are over. `policy` is fresh, and is the one that the state's
-/// settings name; nothing arrives but `options.submitted` and what is drawn. The controller is
-/// copied.
-Result<Forecast> forecast(const Controller& from,
+/// settings name; nothing arrives but `options.submitted` and what is drawn. Who needs `from` no
+/// more moves it here: a copy of a large state costs a good part of what the run does.
+Result<Forecast> forecast(Controller from,
                           const scenarios::Scenario& scenario,
                           Policy& policy,
                           const ForecastOptions& options);

@@ -51,9 +51,13 @@ void ForkedWorld::begin(const State& state) {
 // One order for each start that its workers are of, in the order of these starts, and the
 // membership that they have come to since.
 void ForkedWorld::place(const JobState& job) {
-  std::map<std::pair<Generation, Incarnation>, StartWorkers> starts;
+  using Birth = std::pair<Generation, Incarnation>;
+  std::map<Birth, StartWorkers> starts;
+  Birth last;  // Nearly always all workers of a job were born together.
+  StartWorkers* together = nullptr;
   UpdateMembership membership{job.row.id, job.row.generation, 0, {}};
   StopWorkers stops{job.row.id, job.row.generation, job.spec->drain_grace, {}};
+  membership.members.reserve(job.workers.size());
   for (std::size_t r = 0; r < job.workers.size(); ++r) {
     const Worker& worker = job.workers[r];
     if (!worker.is_alive()) continue;
@@ -68,10 +72,14 @@ void ForkedWorld::place(const JobState& job) {
     start.hardware = worker.hardware;
     start.first_port = worker.first_port;
     start.beside = worker.beside;
-    StartWorkers& order = starts[{worker.born, worker.incarnation}];
-    order.job = job.row.id;
-    order.generation = worker.born;
-    order.workers.push_back(start);
+    if (const Birth birth{worker.born, worker.incarnation}; together == nullptr || birth != last) {
+      last = birth;
+      together = &starts[birth];
+      together->job = job.row.id;
+      together->generation = worker.born;
+      if (together->workers.empty()) together->workers.reserve(job.workers.size() - r);
+    }
+    together->workers.push_back(start);
     start.rank = Rank{static_cast<std::uint32_t>(r)};
     start.birth_rank = worker.birth_rank;
     membership.members.push_back(start);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/record/version.hpp"
@@ -56,8 +57,8 @@ int run(int live, int waiting, int nodes) {
     load_ms.push_back(ms_since(begin));
     const auto loaded = Clock::now();
     const auto policy = easy();
-    auto told = sim::forecast(
-        controller, sim::forked_scenario(controller.state()), *policy, sim::ForecastOptions{});
+    const scenarios::Scenario scenario = sim::forked_scenario(controller.state());
+    auto told = sim::forecast(std::move(controller), scenario, *policy, sim::ForecastOptions{});
     if (!told) return 3;
     run_ms.push_back(ms_since(loaded));
     last = std::move(*told);

@@ -1,6 +1,7 @@
 #include "tools/node/forecast_process.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "runtime/forecast/serve_forecasts.hpp"
 #include "sim/rehearsal/answer.hpp"
@@ -15,14 +16,14 @@ constexpr std::string_view kForecastWord = "serve-forecasts";
 bool is_forecaster(int argc, char** argv) { return argc == 2 && kForecastWord == argv[1]; }
 
 int serve_forecasts(const runtime::MakePolicy& make) {
-  return runtime::serve_forecasts(runtime::kPlannerFd,
-                                  [&make](const Controller& from,
-                                          const runtime::PolicySpec& policy,
-                                          const ForecastQuestion& question) {
-                                    sim::ForecastMeans means;
-                                    means.policy = [&] { return make(policy); };
-                                    return sim::answer(from, question, means);
-                                  });
+  return runtime::serve_forecasts(
+      runtime::kPlannerFd,
+      [&make](
+          Controller from, const runtime::PolicySpec& policy, const ForecastQuestion& question) {
+        sim::ForecastMeans means;
+        means.policy = [&] { return make(policy); };
+        return sim::answer(std::move(from), question, means);
+      });
 }
 
 runtime::ForecastDeskOptions forecast_options(const runtime::ControllerConfig& config) {

@@ -76,7 +76,7 @@ Status name_job(const std::string& operand, const State& state, ForecastQuestion
   return Done{};
 }
 
-Result<ForecastAnswer> answered(const Controller& from,
+Result<ForecastAnswer> answered(Controller from,
                                 const scenarios::PolicyChoice& policy,
                                 const ForecastQuestion& question) {
   scenarios::Scenario scenario = sim::forked_scenario(from.state());
@@ -84,7 +84,7 @@ Result<ForecastAnswer> answered(const Controller& from,
   sim::ForecastMeans means;
   means.policy = [&scenario] { return fresh_policy(scenario, {}); };
   means.stop = [] { return interrupted(); };
-  return sim::answer(from, question, means);
+  return sim::answer(std::move(from), question, means);
 }
 
 std::string json_of(const ForecastAnswer& answer) {
@@ -124,7 +124,7 @@ ExitCode run_journal_forecast(const Arguments& arguments, Console& console) {
     if (const Status named = name_job(arguments.operands().front(), controller.state(), *question);
         !named)
       return refuse(named.errors());
-  const auto answer = answered(controller, *policy, *question);
+  const auto answer = answered(std::move(controller), *policy, *question);
   if (interrupted()) return ExitCode::Interrupted;
   if (!answer) return refuse(answer.errors());
   if (!answer->refused.empty()) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -112,6 +113,39 @@ TEST(Bytes, RandomNumbersOfEverySizeReadBack) {
     ASSERT_EQ(reader.signed_varint(), -static_cast<std::int64_t>(value >> 1)) << "seed 1";
   }
   EXPECT_TRUE(reader.finished());
+}
+
+TEST(Bytes, NumbersOfEveryLengthEndWhereTheBytesEnd) {
+  for (unsigned length = 1; length <= 10; ++length) {
+    SCOPED_TRACE(length);
+    const std::uint64_t value =
+        std::numeric_limits<std::uint64_t>::max() >> (64 - std::min(length * 7, 64U));
+    ByteWriter writer;
+    writer.varint(value);
+    ASSERT_EQ(writer.size(), length);
+    ByteReader whole(writer.bytes());
+    EXPECT_EQ(whole.varint(), value);
+    EXPECT_TRUE(whole.finished());
+    ByteReader cut(writer.bytes().first(length - 1));
+    EXPECT_EQ(cut.varint(), 0U);
+    EXPECT_FALSE(cut.ok());
+    // What comes behind is not touched.
+    writer.u64(0xffffffffffffffff);
+    ByteReader more(writer.bytes());
+    EXPECT_EQ(more.varint(), value);
+    EXPECT_EQ(more.remaining(), 8U);
+  }
+}
+
+TEST(Bytes, RoomThatIsReservedChangesNothing) {
+  ByteWriter plain;
+  ByteWriter roomy;
+  roomy.reserve(1 << 12);
+  for (std::uint64_t value = 0; value < 3000; ++value) {
+    plain.varint(value);
+    roomy.varint(value);
+  }
+  EXPECT_EQ(roomy.text(), plain.text());
 }
 
 TEST(Bytes, SmallNegativeNumbersAreShort) {

@@ -55,6 +55,19 @@ TEST(RarePart, TidyKeepsWhatIsUnusual) {
   EXPECT_EQ(&*part, usual) << "the memory is given back";
 }
 
+TEST(RarePart, IsReadOverWhatItWas) {
+  for (const char* written : {"", "new"}) {
+    SCOPED_TRACE(written);
+    ByteWriter bytes;
+    Encoder(bytes).put(RarePart<std::string>{std::string(written)});
+    ByteReader reader(bytes.bytes());
+    RarePart<std::string> part{std::string("old")};
+    Decoder(reader).get(part);
+    EXPECT_TRUE(reader.finished());
+    EXPECT_EQ(*part, written);
+  }
+}
+
 TEST(RarePart, IsRecordedAsItsValue) {
   const auto bytes_of = [](const auto& value) {
     ByteWriter bytes;

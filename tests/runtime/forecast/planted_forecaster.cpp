@@ -32,7 +32,7 @@ void misbehave(const std::string& how) {
   while (true) leaked.emplace_back(std::size_t{1} << 20, 'x');
 }
 
-Result<ForecastAnswer> answer(const Controller& from,
+Result<ForecastAnswer> answer(Controller from,
                               const runtime::PolicySpec& policy,
                               const ForecastQuestion& question) {
   misbehave(policy.name);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/driver/replay.hpp"
 #include "core/forecast/forecast_json.hpp"
@@ -133,6 +135,35 @@ TEST(Answer, ReadsNothingButTheStateOverRunsToo) {
   question.arrivals = Arrivals::Recent;
   question.records_max = 50'000;
   EXPECT_EQ(json_of(*ask(slow, question)), json_of(*ask(fast, question)));
+}
+
+// The last run goes on with the controller itself where that is given away, and the answer is that
+// of copies.
+TEST(Answer, IsTheSameOfAControllerThatIsGivenAway) {
+  const Controller from = state_of(half_of_what_was_stated(), "410s");
+  std::vector<ForecastQuestion> questions(5);
+  questions[1].runs = 4;
+  questions[2].job = from.state().named("default.waits");
+  questions[3].job = questions[2].job;
+  questions[3].runs = 3;
+  questions[3].arrivals = Arrivals::Recent;
+  questions[4].submitted = from.state().job(questions[2].job).spec;
+  auto another = std::make_shared<JobSpec>(*questions[4].submitted);
+  another->name = "default.another";
+  questions[4].submitted = another;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    SCOPED_TRACE(i);
+    const scenarios::Scenario scenario = forked_scenario(from.state());
+    ForecastMeans means;
+    means.policy = [&scenario]() -> Result<std::unique_ptr<Policy>> { return policy_of(scenario); };
+    Controller own = from;
+    const auto given = answer(std::move(own), questions[i], means);
+    const auto copied = ask(from, questions[i]);
+    ASSERT_TRUE(given);
+    ASSERT_TRUE(copied);
+    EXPECT_FALSE(given->jobs.empty());
+    EXPECT_EQ(json_of(*given), json_of(*copied));
+  }
 }
 
 TEST(Answer, RefusesWhatCannotBeAsked) {

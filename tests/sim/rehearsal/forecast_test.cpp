@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "core/base/random.hpp"
@@ -183,6 +184,29 @@ faults:
   options.without = all.jobs.front().id;
   const Forecast less = foretell(from, options);
   EXPECT_LT(less.jobs.back().end, last.end);
+}
+
+// Workers that were started anew stand in the world beside those of the first start.
+TEST(Forecast, GoesOnWithWorkersOfSeveralStarts) {
+  const Controller from = state_of(R"(
+cluster: {nodes: 3, gpus_per_node: 4}
+jobs:
+  - {name: mends, replicas: 6, estimate: 500s, work: 500s}
+  - {name: waits, at: 1s, replicas: 8, estimate: 50s, work: 50s}
+faults:
+  - {at: 20s, kind: crash, job: mends, rank: 1}
+  - {at: 60s, kind: crash, job: mends, rank: 4}
+)",
+                                   "100s");
+  const JobState& mends = from.state().job(from.state().named("default.mends"));
+  std::set<Incarnation> starts;
+  for (const Worker& worker : mends.workers) starts.insert(worker.incarnation);
+  ASSERT_EQ(starts.size(), 3U);
+  const Forecast told = foretell(from);
+  ASSERT_EQ(told.jobs.size(), 2U);
+  for (const JobForecast& job : told.jobs) EXPECT_TRUE(job.succeeds);
+  EXPECT_EQ(told.jobs[0].end, told.now + told.jobs[0].remaining);
+  EXPECT_EQ(told.jobs[1].start, told.jobs[0].end);
 }
 
 TEST(Forecast, EndsWhenItHasTakenItsRecords) {
