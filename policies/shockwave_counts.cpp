@@ -95,6 +95,7 @@ class CountProgram {
     room_ = std::accumulate(place.rooms.begin(), place.rooms.end(), std::int64_t{0});
     const std::int64_t widest = *std::max_element(place.rooms.begin(), place.rooms.end());
     rests_.reserve(jobs.size() * (window_ + 1));
+    epochs_.reserve(jobs.size() * (window_ + 1));
     for (std::size_t i = 0; i < jobs.size() && possible_; ++i) {
       add_rests(jobs[i]);
       large_.push_back(2 * jobs[i].room > widest);
@@ -109,7 +110,7 @@ class CountProgram {
     present_.reserve(jobs.size());
     gains_.reserve(jobs.size() * window_);
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      add_gains(jobs[i], weights.empty() ? 1 : weights[i]);
+      add_gains(i, weights.empty() ? 1 : weights[i]);
     sort_rounds();
   }
 
@@ -148,12 +149,13 @@ class CountProgram {
     return std::min<double>(job.epochs - job.done, rounds * settings_.round_s / job.mean_s);
   }
 
-  /// Seconds left after each number of rounds, never rising.
+  /// Epochs done in each number of rounds, and seconds left then, never rising.
   void add_rests(const WindowJob& job) {
     double last_s = std::numeric_limits<double>::infinity();
     double last_epochs = -1;
     for (int n = 0; n <= settings_.rounds; ++n) {
       const double epochs = epochs_in(job, n);
+      epochs_.push_back(epochs);
       if (epochs != last_epochs)
         last_s = std::min(std::max(job.remaining_s - epochs * job.mean_s, 0.0), last_s);
       last_epochs = epochs;
@@ -162,7 +164,9 @@ class CountProgram {
   }
 
   /// What each round gains, never rising.
-  void add_gains(const WindowJob& job, double weight) {
+  void add_gains(std::size_t at, double weight) {
+    const WindowJob& job = jobs_[at];
+    const double* epochs_after = epochs_.data() + at * (window_ + 1);
     const double scale =
         weight / (static_cast<double>(jobs_.size()) * static_cast<double>(settings_.rounds));
     std::size_t line = 0;
@@ -171,7 +175,7 @@ class CountProgram {
     double last_gain = std::numeric_limits<double>::infinity();
     double last_epochs = -1;
     for (int n = 1; n <= settings_.rounds; ++n) {
-      const double epochs = epochs_in(job, n);
+      const double epochs = *++epochs_after;
       if (epochs == last_epochs) {  // It is done: no further round gains anything.
         gains_.resize(gains_.size() + static_cast<std::size_t>(settings_.rounds - n + 1), 0.0);
         return;
@@ -320,8 +324,10 @@ class CountProgram {
           std::lower_bound(rooms.begin(), rooms.end(), job.room, std::greater<>()) -
           rooms.begin()));
     for (std::size_t i = 0; i < rooms.size(); ++i) sizes_[i].room = rooms[i];
-    for (const RoundOrder::Round& each : order_.rounds)
+    for (OfSize& size : sizes_) size.rounds.reserve(order_.rounds.size());
+    for (const RoundOrder::Round& each : order_.rounds) {
       if (each.gain > 0) sizes_[size_of[each.job]].rounds.push_back(each);
+    }
     // The order by gain over size is one by gain, but where the division has rounded.
     for (OfSize& size : sizes_)
       for (std::size_t at = 1; at < size.rounds.size(); ++at)
@@ -368,13 +374,16 @@ class CountProgram {
     knapsack_.sizes.clear();
     knapsack_.limited = 0;
     for (OfSize& size : sizes_) {
-      size.free_jobs.clear();
-      size.free_gains.clear();
+      size.free_jobs.resize(size.rounds.size());
+      size.free_gains.resize(size.rounds.size());
+      std::size_t count = 0;
       for (const RoundOrder::Round& each : size.rounds) {
-        if (each.round < static_cast<std::size_t>(least[each.job])) continue;
-        size.free_jobs.push_back(each.job);
-        size.free_gains.push_back(each.gain);
+        size.free_jobs[count] = each.job;
+        size.free_gains[count] = each.gain;
+        if (each.round >= static_cast<std::size_t>(least[each.job])) ++count;
       }
+      size.free_jobs.resize(count);
+      size.free_gains.resize(count);
       if (size.free_jobs.empty()) continue;
       if (large_[size.free_jobs.front()]) ++knapsack_.limited;
       knapsack_.sizes.push_back({size.room, size.free_gains});
@@ -384,6 +393,7 @@ class CountProgram {
   const std::vector<WindowJob>& jobs_;
   const WindowSettings& settings_;
   std::size_t window_;           ///< Rounds.
+  std::vector<double> epochs_;   ///< [job x (rounds + 1) + n]: done in n rounds.
   std::vector<double> rests_;    ///< [job x (rounds + 1) + n]: seconds left after n rounds.
   std::vector<double> gains_;    ///< [job x rounds + n]: of round n + 1.
   std::vector<double> present_;  ///< [job]: what its progress so far counts.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -130,7 +131,6 @@ class TwoRounds {
         order_(indices(jobs.size())),
         steps_(steps),
         rounds_(rooms.size()),
-        goes_early_(jobs.size(), 0),
         solver_(solver) {
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return urgencies[a] > urgencies[b];
@@ -164,7 +164,7 @@ class TwoRounds {
           std::pair<int, int>& last = settled[early * rounds + late];
           const std::pair<int, int> now(changes[early], changes[late]);
           if (last == now) continue;
-          if (improve(early, late)) {
+          if (improve(rounds_[early], rounds_[late])) {
             changed = true;
             ++changes[early];
             ++changes[late];
@@ -185,10 +185,8 @@ class TwoRounds {
 
   /// The jobs of a round.
   struct Round {
-    std::vector<std::size_t> ranks;  ///< Ascending.
-    std::int64_t left = 0;           ///< Room that they leave.
-    double least = 0;                ///< Density among them.
-    double greatest = 0;
+    std::vector<std::uint64_t> ranks;  ///< As bits.
+    std::int64_t left = 0;             ///< Room that they leave.
   };
 
   /// Jobs of one size that run in one of two rounds.
@@ -197,128 +195,102 @@ class TwoRounds {
     std::vector<double> urgencies;
   };
 
+  static constexpr std::size_t kBits = 64;
+
   void begin(const WindowRuns& runs) {
-    for (Round& round : rounds_) round.ranks.clear();
+    for (std::size_t round = 0; round < rounds_.size(); ++round) {
+      rounds_[round].ranks.assign(order_.size() / kBits + 1, 0);
+      rounds_[round].left = rooms_[round];
+    }
     for (std::size_t rank = 0; rank < order_.size(); ++rank) {
       const std::span<const std::uint8_t> its = runs[order_[rank]];
-      for (std::size_t round = 0; round < rounds_.size(); ++round)
-        if (its[round] != 0) rounds_[round].ranks.push_back(rank);
-    }
-    for (std::size_t round = 0; round < rounds_.size(); ++round) sum_up(round);
-  }
-
-  void sum_up(std::size_t at) {
-    Round& round = rounds_[at];
-    round.left = rooms_[at];
-    round.least = std::numeric_limits<double>::infinity();
-    round.greatest = 0;
-    for (const std::size_t rank : round.ranks) {
-      round.left -= sizes_[ranked_[rank].size];
-      round.least = std::min(round.least, ranked_[rank].density);
-      round.greatest = std::max(round.greatest, ranked_[rank].density);
+      for (std::size_t round = 0; round < rounds_.size(); ++round) {
+        if (its[round] == 0) continue;
+        flip(rounds_[round], rank);
+        rounds_[round].left -= room_of(rank);
+      }
     }
   }
 
   void end(WindowRuns& runs) const {
-    runs = WindowRuns(order_.size(), rounds_.size(), 0);
-    for (std::size_t round = 0; round < rounds_.size(); ++round)
-      for (const std::size_t rank : rounds_[round].ranks) runs[order_[rank]][round] = 1;
+    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+      const std::span<std::uint8_t> its = runs[order_[rank]];
+      for (std::size_t round = 0; round < rounds_.size(); ++round)
+        its[round] = runs_in(rounds_[round], rank) ? 1 : 0;
+    }
   }
 
+  static void flip(Round& round, std::size_t rank) {
+    round.ranks[rank / kBits] ^= std::uint64_t{1} << rank % kBits;
+  }
+
+  static bool runs_in(const Round& round, std::size_t rank) {
+    return (round.ranks[rank / kBits] >> rank % kBits & 1) != 0;
+  }
+
+  std::int64_t room_of(std::size_t rank) const { return sizes_[ranked_[rank].size]; }
+
   /// Whether that changed anything.
-  bool improve(std::size_t early, std::size_t late) {
-    // A full round of the densest jobs is the best there is: so says the fractional knapsack.
-    const bool is_full = rounds_[early].left == 0;
-    if (is_full && rounds_[early].least >= rounds_[late].greatest) return false;
-    const Compared both = compare(early, late);
-    if (!both.moves || (is_full && both.early_least >= both.late_greatest)) return false;
-    fill_in(early, late);
+  bool improve(Round& early, Round& late) {
+    double present = 0;
+    if (!compare(early, late, present)) return false;
+    knapsack_.sizes.clear();
+    for (std::size_t size = 0; size < sizes_.size(); ++size)
+      if (!by_size_[size].ranks.empty())
+        knapsack_.sizes.push_back({sizes_[size], by_size_[size].urgencies});
     std::int64_t steps = steps_;
-    const auto answer = solver_.solve(knapsack_, both.present, steps);
+    const auto answer = solver_.solve(knapsack_, present, steps);
     if (!answer.has_value()) return false;
     std::size_t at = 0;
     for (const OfSize& each : by_size_) {
       if (each.ranks.empty()) continue;
       const auto taken = static_cast<std::size_t>(answer->counts[at++]);
       for (std::size_t i = 0; i < each.ranks.size(); ++i)
-        goes_early_[each.ranks[i]] = i < taken ? 1 : 0;
+        if (runs_in(early, each.ranks[i]) != (i < taken)) exchange(early, late, each.ranks[i]);
     }
-    share_out(rounds_[early].ranks, 1);
-    share_out(rounds_[late].ranks, 0);
-    sum_up(early);
-    sum_up(late);
     return true;
   }
 
-  /// Those in both rounds, and of those in one who goes there, ascending.
-  void share_out(std::vector<std::size_t>& ranks, std::uint8_t early) const {
-    ranks.clear();
-    auto both = in_both_.begin();
-    for (const std::size_t rank : in_one_) {
-      if (goes_early_[rank] != early) continue;
-      while (both != in_both_.end() && *both < rank) ranks.push_back(*both++);
-      ranks.push_back(rank);
-    }
-    ranks.insert(ranks.end(), both, in_both_.end());
+  /// Moves the job from the one to the other.
+  void exchange(Round& early, Round& late, std::size_t rank) {
+    const std::int64_t room = runs_in(early, rank) ? room_of(rank) : -room_of(rank);
+    flip(early, rank);
+    flip(late, rank);
+    early.left += room;
+    late.left -= room;
   }
 
-  /// What the jobs that run in one of two rounds are like.
-  struct Compared {
-    bool moves = false;      ///< Some run in the later one.
-    double present = 0;      ///< Urgency of those in the earlier one.
-    double early_least = std::numeric_limits<double>::infinity();  ///< Density among these,
-    double late_greatest = 0;                                      ///< and among the others.
-  };
-
-  /// Tells the jobs that run in one of the two from those that run in both.
-  Compared compare(std::size_t early, std::size_t late) {
-    Compared out;
-    in_both_.clear();
-    in_one_.clear();
-    const std::vector<std::size_t>& first = rounds_[early].ranks;
-    const std::vector<std::size_t>& second = rounds_[late].ranks;
-    auto b = second.begin();
-    const auto take_late = [&] {
-      out.moves = true;
-      out.late_greatest = std::max(out.late_greatest, ranked_[*b].density);
-      in_one_.push_back(*b++);
-    };
-    for (const std::size_t rank : first) {
-      while (b != second.end() && *b < rank) take_late();
-      if (b != second.end() && *b == rank) {
-        in_both_.push_back(*b++);
-        continue;
-      }
-      in_one_.push_back(rank);
-      out.present += ranked_[rank].urgency;
-      out.early_least = std::min(out.early_least, ranked_[rank].density);
-    }
-    while (b != second.end()) take_late();
-    return out;
-  }
-
-  /// The knapsack of those that run in one of the two.
-  void fill_in(std::size_t early, std::size_t late) {
-    knapsack_.capacity = rooms_[early];
-    knapsack_.least = -rooms_[late];
-    for (const std::size_t rank : in_both_) {
-      knapsack_.capacity -= sizes_[ranked_[rank].size];
-      knapsack_.least += sizes_[ranked_[rank].size];
-    }
+  /// Fills in the knapsack of the jobs that run in one of the two, and the urgency of those in the
+  /// earlier one. Whether others can be better.
+  bool compare(const Round& early, const Round& late, double& present) {
     for (OfSize& each : by_size_) {
       each.ranks.clear();
       each.urgencies.clear();
     }
-    for (const std::size_t rank : in_one_) {
-      const Ranked& ranked = ranked_[rank];
-      knapsack_.least += sizes_[ranked.size];
-      by_size_[ranked.size].ranks.push_back(rank);
-      by_size_[ranked.size].urgencies.push_back(ranked.urgency);
+    knapsack_.capacity = early.left;
+    knapsack_.least = -late.left;
+    double early_least = std::numeric_limits<double>::infinity();  // Density of theirs,
+    double late_greatest = -1;                                     // and of the others.
+    for (std::size_t word = 0; word < early.ranks.size(); ++word) {
+      const std::uint64_t in_early = early.ranks[word];
+      for (std::uint64_t left = in_early ^ late.ranks[word]; left != 0; left &= left - 1) {
+        const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+        const Ranked& ranked = ranked_[word * kBits + bit];
+        OfSize& alike = by_size_[ranked.size];
+        alike.ranks.push_back(word * kBits + bit);
+        alike.urgencies.push_back(ranked.urgency);
+        if ((in_early >> bit & 1) == 0) {
+          late_greatest = std::max(late_greatest, ranked.density);
+          continue;
+        }
+        knapsack_.capacity += sizes_[ranked.size];
+        knapsack_.least += sizes_[ranked.size];
+        present += ranked.urgency;
+        early_least = std::min(early_least, ranked.density);
+      }
     }
-    knapsack_.sizes.clear();
-    for (std::size_t size = 0; size < sizes_.size(); ++size)
-      if (!by_size_[size].ranks.empty())
-        knapsack_.sizes.push_back({sizes_[size], by_size_[size].urgencies});
+    // A full round of the densest jobs is the best there is: so says the fractional knapsack.
+    return late_greatest >= 0 && (early.left != 0 || early_least < late_greatest);
   }
 
   const std::vector<std::int64_t>& rooms_;
@@ -327,20 +299,19 @@ class TwoRounds {
   std::vector<std::int64_t> sizes_;  ///< Rooms that jobs take, falling.
   std::int64_t steps_;
   std::vector<Round> rounds_;
-  std::vector<std::size_t> in_both_;  ///< Of two rounds, as are the next four.
-  std::vector<std::size_t> in_one_;
-  std::vector<OfSize> by_size_;
-  std::vector<std::uint8_t> goes_early_;  ///< [rank], of those in one of the two.
+  std::vector<OfSize> by_size_;  ///< Of two rounds, as is the next.
   Knapsack knapsack_;
   KnapsackSolver& solver_;
 };
 
-/// Gives jobs their rounds in this order, each the earliest that hold it. Whether all got theirs.
+/// Gives jobs their rounds in this order, each the earliest that hold it. Notes for each whether it
+/// got too few; whether none did.
 bool give_earliest(const std::vector<WindowJob>& jobs,
                    const std::vector<int>& counts,
                    const std::vector<std::size_t>& order,
                    std::vector<std::int64_t> rooms,
-                   WindowRuns& runs) {
+                   WindowRuns& runs,
+                   std::vector<std::uint8_t>& too_few) {
   bool all = true;
   runs = WindowRuns(jobs.size(), rooms.size(), 0);
   std::size_t first = 0;  // The first round that is not full.
@@ -354,6 +325,7 @@ bool give_earliest(const std::vector<WindowJob>& jobs,
       its[round] = 1;
       --left;
     }
+    too_few[job] = left > 0 ? 1 : 0;
     all = all && left == 0;
   }
   return all;
@@ -374,11 +346,11 @@ bool order_greedily(const std::vector<WindowJob>& jobs,
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return densities[a] > densities[b];
   });
+  std::vector<std::uint8_t> too_few(jobs.size(), 0);
   for (int tried = 0; tried < kTries; ++tried) {
-    if (give_earliest(jobs, counts, order, place.rooms, runs)) return true;
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t job) {
-      return runs.count(job) < counts[job];
-    });
+    if (give_earliest(jobs, counts, order, place.rooms, runs, too_few)) return true;
+    std::stable_partition(
+        order.begin(), order.end(), [&](std::size_t job) { return too_few[job] != 0; });
   }
   return false;
 }
