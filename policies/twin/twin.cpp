@@ -108,6 +108,7 @@ Twin::Twin(TwinParameters parameters,
       ahead_(candidates_.size(), 0) {
   invariant(!candidates_.empty() && rehearsal_ != nullptr, "a twin has candidates and a model");
   std::int64_t period_ns = parameters_.period.ns;
+  std::vector<Duration> periods;
   for (const TwinCandidate& candidate : candidates_) {
     const std::unique_ptr<Policy> policy = candidate.make();
     const Triggers own = policy->triggers();
@@ -115,12 +116,25 @@ Twin::Twin(TwinParameters parameters,
     triggers_.completion |= own.completion;
     triggers_.capacity |= own.capacity;
     period_ns = std::gcd(period_ns, own.period.ns);
+    periods.push_back(own.period);
     sizes_jobs_ |= policy->sizes_jobs();
     tunes_batches_ |= policy->tunes_batches();
   }
   // Periods that hardly ever meet are not worth a plan each second.
   triggers_.period = std::max(Duration{period_ns}, Duration::seconds(1));
   current_ = candidates_.front().make();
+  put_in_turn(periods);
+}
+
+// What is compared ends where the first rehearsal ends with its budget, so that the others need go
+// no further. The more often a candidate is asked, the less far it comes.
+void Twin::put_in_turn(const std::vector<Duration>& periods) {
+  in_turn_.resize(candidates_.size());
+  std::iota(in_turn_.begin(), in_turn_.end(), std::size_t{0});
+  const auto length = [&](std::size_t i) {
+    return periods[i] > Duration::zero() ? periods[i] : Duration::forever();
+  };
+  std::ranges::stable_sort(in_turn_, {}, length);
 }
 
 Plan Twin::allocate(const JobView& job, const ClusterView& view) {
@@ -165,17 +179,19 @@ std::unique_ptr<Policy> Twin::copy_of_current() const {
 }
 
 std::vector<RehearsedRun> Twin::rehearse(const ClusterView& view) const {
-  const RehearsalOptions options{parameters_.events_max / candidates_.size(),
-                                 parameters_.restart,
-                                 parameters_.seed + static_cast<std::uint64_t>(cycle_),
-                                 ended_.ended()};
-  std::vector<RehearsedRun> runs;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+  RehearsalOptions options;
+  options.events_max = parameters_.events_max / candidates_.size();
+  options.restart = parameters_.restart;
+  options.draw = parameters_.seed + static_cast<std::uint64_t>(cycle_);
+  options.ended = ended_.ended();
+  std::vector<RehearsedRun> runs(candidates_.size());
+  for (const std::size_t i : in_turn_) {
     const std::unique_ptr<Policy> policy =
         i == in_force_ ? copy_of_current() : candidates_[i].make();
     auto run = rehearsal_->run(view, *policy, options);
     if (!run) return {};
-    runs.push_back(std::move(*run));
+    options.until = std::min(options.until, run->until);
+    runs[i] = std::move(*run);
   }
   return runs;
 }

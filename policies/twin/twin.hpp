@@ -79,6 +79,7 @@ class Twin final : public Policy {
   bool is_worth_rehearsing(const ClusterView& view) const;
   PlanChoice decide(const ClusterView& view);
   std::vector<RehearsedRun> rehearse(const ClusterView& view) const;
+  void put_in_turn(const std::vector<Duration>& periods);
   std::unique_ptr<Policy> copy_of_current() const;
   void adopt(std::size_t candidate);
   std::string reason_of(std::span<const double> scores,
@@ -88,6 +89,7 @@ class Twin final : public Policy {
   TwinParameters parameters_;
   std::vector<TwinCandidate> candidates_;
   std::shared_ptr<Rehearsal> rehearsal_;
+  std::vector<std::size_t> in_turn_;  ///< Candidates in the order of their rehearsals.
   Triggers triggers_;
   bool sizes_jobs_ = false;
   bool tunes_batches_ = false;
