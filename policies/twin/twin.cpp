@@ -150,13 +150,26 @@ Plan Twin::optimize(const ClusterView& view) {
   const std::int64_t cycle = view.now().ns / parameters_.period.ns;
   if (cycle > cycle_) {
     cycle_ = cycle;
-    if (is_worth_rehearsing(view))
+    if (is_due(view) && is_worth_rehearsing(view))
       if (PlanChoice made = decide(view); !made.empty()) choice = std::move(made);
   }
   Plan plan =
       std::exchange(is_new_, false) ? current_->optimize(AnewView(view)) : current_->optimize(view);
   plan.choice = std::move(choice);
   return plan;
+}
+
+// A burst of jobs may want another policy at once.
+bool Twin::is_due(const ClusterView& view) const {
+  constexpr std::uint64_t kFewJobs = 4;
+  return cycle_ >= due_ || view.waiting().size() >= 2 * waiting_ + kFewJobs;
+}
+
+void Twin::decide_next(const ClusterView& view, bool is_close) {
+  constexpr std::int64_t kCalm = 48;
+  calm_ = is_close ? 0 : calm_ + 1;
+  due_ = cycle_ + std::clamp<std::int64_t>(calm_ / kCalm, 1, parameters_.pause_max);
+  waiting_ = view.waiting().size();
 }
 
 // While nothing waits and no job can change its size, all candidates do the same: nothing.
@@ -207,8 +220,9 @@ PlanChoice Twin::decide(const ClusterView& view) {
     ahead_[i] = (ahead_[i] + static_cast<std::int64_t>(std::llround(part * kMillion))) / 2;
     if (ahead_[i] > ahead_[best]) best = i;
   }
-  if (ahead_[best] <= static_cast<std::int64_t>(std::llround(parameters_.margin * kMillion)))
-    return {};
+  const auto margin = static_cast<std::int64_t>(std::llround(parameters_.margin * kMillion));
+  decide_next(view, ahead_[best] > margin / 4);
+  if (ahead_[best] <= margin) return {};
   const std::size_t before = in_force_;
   adopt(best);
   return {candidates_[best].name, reason_of(scores, runs, before)};
@@ -239,6 +253,9 @@ void Twin::save(ByteWriter& out) const {
   out.boolean(is_new_);
   out.boolean(told_);
   out.signed_varint(cycle_);
+  out.signed_varint(due_);
+  out.signed_varint(calm_);
+  out.varint(waiting_);
   for (const std::int64_t ahead : ahead_) out.signed_varint(ahead);
   ended_.save(out);
   ByteWriter own;
@@ -251,6 +268,9 @@ void Twin::load(ByteReader& in) {
   is_new_ = in.boolean();
   told_ = in.boolean();
   cycle_ = in.signed_varint();
+  due_ = in.signed_varint();
+  calm_ = in.signed_varint();
+  waiting_ = in.varint();
   for (std::int64_t& ahead : ahead_) ahead = in.signed_varint();
   ended_.load(in);
   current_ = candidates_[in_force_].make();
