@@ -132,11 +132,8 @@ void KnapsackSolver::choose(std::size_t at,
 }
 
 /// Whether numbers further off are worth a look.
-bool KnapsackSolver::try_count(std::size_t at,
-                               std::int64_t count,
-                               std::int64_t capacity,
-                               std::int64_t limited,
-                               double value) {
+bool KnapsackSolver::try_count(
+    std::size_t at, std::int64_t count, std::int64_t capacity, std::int64_t limited, double value) {
   if (steps_ <= 0) return false;
   if (!is_above(value + bound(at, count, capacity), best_)) return false;
   --steps_;
@@ -144,11 +141,8 @@ bool KnapsackSolver::try_count(std::size_t at,
   return true;
 }
 
-void KnapsackSolver::take(std::size_t at,
-                          std::int64_t count,
-                          std::int64_t capacity,
-                          std::int64_t limited,
-                          double value) {
+void KnapsackSolver::take(
+    std::size_t at, std::int64_t count, std::int64_t capacity, std::int64_t limited, double value) {
   counts_[at] = count;
   choose(at + 1,
          capacity - count * knapsack_->sizes[at].size,

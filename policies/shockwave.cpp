@@ -184,9 +184,7 @@ WindowJob Shockwave::window_job(const Job& job, Instant now) const {
 }
 
 /// Schedules jobs of one priority in what is left of each round.
-void Shockwave::schedule_equals(Instant now,
-                                const std::vector<Job*>& equals,
-                                WindowPlace& place) {
+void Shockwave::schedule_equals(Instant now, const std::vector<Job*>& equals, WindowPlace& place) {
   struct Late {
     double ratio = 0;
     Job* job = nullptr;

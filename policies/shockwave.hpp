@@ -61,7 +61,7 @@ class Shockwave : public Policy {
     JobId id;
     FairFinish finish;
     MeasuredExamples measured;
-    double factor = 1;              ///< Of its predictor.
+    double factor = 1;               ///< Of its predictor.
     std::vector<std::uint8_t> runs;  ///< [round of the window], empty: it is not scheduled.
 
     std::unique_ptr<EpochProfile> own;          ///< Of a job without a profile.

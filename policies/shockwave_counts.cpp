@@ -109,8 +109,7 @@ class CountProgram {
     if (!possible_) return;
     present_.reserve(jobs.size());
     gains_.reserve(jobs.size() * window_);
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-      add_gains(i, weights.empty() ? 1 : weights[i]);
+    for (std::size_t i = 0; i < jobs.size(); ++i) add_gains(i, weights.empty() ? 1 : weights[i]);
     sort_rounds();
   }
 
@@ -191,9 +190,7 @@ class CountProgram {
 
   const double* rests_of(std::size_t job) const { return rests_.data() + job * (window_ + 1); }
 
-  double gain_of(std::size_t job, std::size_t round) const {
-    return gains_[job * window_ + round];
-  }
+  double gain_of(std::size_t job, std::size_t round) const { return gains_[job * window_ + round]; }
 
   /// The least rounds after which no more than `rest_s` are left.
   std::optional<int> least_for(std::size_t job, double rest_s) const {
@@ -255,9 +252,9 @@ class CountProgram {
 
   double worst(double longest_s) const { return settings_.makespan_weight * longest_s; }
 
-  /// Puts all rounds in order by gain over size, of equal ones those of the first job. The rounds of
-  /// a job are in order already: from the job whose next one is best they are taken as long as that
-  /// is so.
+  /// Puts all rounds in order by gain over size, of equal ones those of the first job. The rounds
+  /// of a job are in order already: from the job whose next one is best they are taken as long as
+  /// that is so.
   void sort_rounds() {
     struct Next {
       double density = 0;

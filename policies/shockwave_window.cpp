@@ -72,8 +72,7 @@ class EmptiestRounds {
     }
     // Those taken are still in order, and so are the others.
     merged_.resize(rounds_.size());
-    std::merge(
-        rounds_.begin(), taken, taken, rounds_.end(), merged_.begin(), comes_before);
+    std::merge(rounds_.begin(), taken, taken, rounds_.end(), merged_.begin(), comes_before);
     rounds_.swap(merged_);
   }
 

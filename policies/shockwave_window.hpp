@@ -114,19 +114,19 @@ double late_weight(double rho, bool ends_within_round, double rho_max, double po
 /// Makes one schedule after the other, and keeps the memory that it took for the next one.
 class WindowSolver {
  public:
-  /// Maximises (1 / (J W)) sum of utilities - k x the largest predicted rest, so that no round holds
-  /// more than its room and no job ends later than rho_max x its fair finish time; where that cannot
-  /// be, without the last, with utilities weighted by `late_weight`, and then with the weighted jobs
-  /// as early in the window as they can be. `jobs` not empty.
+  /// Maximises (1 / (J W)) sum of utilities - k x the largest predicted rest, so that no round
+  /// holds more than its room and no job ends later than rho_max x its fair finish time; where that
+  /// cannot be, without the last, with utilities weighted by `late_weight`, and then with the
+  /// weighted jobs as early in the window as they can be. `jobs` not empty.
   ///
   /// A job's utility depends on how many rounds it gets and not on which. So the first program has
-  /// one whole number for each job in place of the published binary for each round, under the room of
-  /// all rounds together (`best_counts`, exact). Rounds are given out afterwards, the largest jobs
-  /// first, each the emptiest rounds: where sizes are such that this misses a round that some packing
-  /// would have held, the job has one round less. The second program, which minimises the sum of
-  /// weight x mean round, is not solved but searched: from two schedules, any two rounds exchange
-  /// jobs for the best (exact for these two) until no two can be improved. Weights above 10^7 are cut
-  /// there.
+  /// one whole number for each job in place of the published binary for each round, under the room
+  /// of all rounds together (`best_counts`, exact). Rounds are given out afterwards, the largest
+  /// jobs first, each the emptiest rounds: where sizes are such that this misses a round that some
+  /// packing would have held, the job has one round less. The second program, which minimises the
+  /// sum of weight x mean round, is not solved but searched: from two schedules, any two rounds
+  /// exchange jobs for the best (exact for these two) until no two can be improved. Weights above
+  /// 10^7 are cut there.
   WindowSchedule solve(const std::vector<WindowJob>& jobs,
                        const WindowPlace& place,
                        const WindowSettings& settings);

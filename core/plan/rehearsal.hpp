@@ -45,7 +45,7 @@ struct RehearsedRun {
   std::vector<RehearsedJob> jobs;  ///< That are live in the view, by id.
   /// How far it came. Never: until all jobs had ended, or nothing could happen any more.
   Instant until;
-  std::uint64_t events = 0;        ///< Simulated.
+  std::uint64_t events = 0;  ///< Simulated.
 };
 
 /// Runs what a view shows on in a model, by nothing but what the view's controller knows. The

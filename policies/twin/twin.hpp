@@ -101,12 +101,12 @@ class Twin final : public Policy {
   bool tunes_batches_ = false;
   std::size_t in_force_ = 0;
   std::unique_ptr<Policy> current_;
-  bool is_new_ = false;  ///< It has seen no view yet.
-  bool told_ = false;    ///< Users know which one is in force.
-  std::int64_t cycle_ = 0;      ///< The period now.
-  std::int64_t due_ = 0;        ///< That of the next decision.
-  std::int64_t calm_ = 0;       ///< Decisions in a row at which no other came near to being better.
-  std::uint64_t waiting_ = 0;   ///< Jobs that waited at the last decision.
+  bool is_new_ = false;        ///< It has seen no view yet.
+  bool told_ = false;          ///< Users know which one is in force.
+  std::int64_t cycle_ = 0;     ///< The period now.
+  std::int64_t due_ = 0;       ///< That of the next decision.
+  std::int64_t calm_ = 0;      ///< Decisions in a row at which no other came near to being better.
+  std::uint64_t waiting_ = 0;  ///< Jobs that waited at the last decision.
   std::vector<std::int64_t> ahead_;  ///< By candidate: advantage over the one in force, millionths.
   EndedJobs ended_;
 };

@@ -166,10 +166,10 @@ TEST(Twin, NoCandidateIsRehearsedBeyondWhereTheyAreCompared) {
   choices_of(*policy, cluster, 1);
   const Instant end = cluster.now() + Duration::seconds(500);
   using Asked = std::pair<std::string, Instant>;
-  EXPECT_THAT(rehearsal->asked,
-              ElementsAre(Asked{"fit/1", Instant::never()},
-                          Asked{"las/1", Instant::never()},
-                          Asked{"fifo/1", end}))
+  EXPECT_THAT(
+      rehearsal->asked,
+      ElementsAre(
+          Asked{"fit/1", Instant::never()}, Asked{"las/1", Instant::never()}, Asked{"fifo/1", end}))
       << "those that are asked most often come first";
 }
 
@@ -196,8 +196,7 @@ TEST(Twin, AfterALongCalmItDecidesLessOften) {
   const auto policy = twin(rehearsal, {{"pause_max", "2"}});
   FakeCluster cluster = crowded();
   EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 96), Each(true));
-  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 4),
-              ElementsAre(false, true, false, true));
+  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 4), ElementsAre(false, true, false, true));
   for (int i = 0; i < 8; ++i) cluster.submit(testing::job().preemptible().estimate(1'000'000));
   EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 2), ElementsAre(true, false))
       << "the queue has doubled";
