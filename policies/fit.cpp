@@ -48,14 +48,21 @@ void Fit::learn(const ClusterView& view, JobId id) {
 void Fit::absorb(const ClusterView& view) {
   const auto reset = [&] {
     lower_.clear();
+    elastic_.clear();
     std::erase_if(measured_, [&](const auto& entry) { return !view.is_live(entry.first); });
   };
   absorb_changes(view, reset, [&](JobId id) {
     lower_.refresh(view, id);
-    if (!view.is_live(id)) measured_.erase(id);
+    const bool is_live = view.is_live(id);
+    if (!is_live) measured_.erase(id);
+    if (is_live && is_elastic(view.row(id)))
+      elastic_.insert(id);
+    else
+      elastic_.erase(id);
   });
   // Reports do not count as touched.
-  for (const JobId id : view.holding()) learn(view, id);
+  for (const JobId id : elastic_)
+    if (view.row(id).holds) learn(view, id);
 }
 
 double Fit::speed(JobId id, std::int32_t replicas) const {
@@ -121,9 +128,9 @@ Plan Fit::optimize(const ClusterView& view) {
 
 std::vector<Fit::Share> Fit::shrink_all(const ClusterView& view) {
   std::vector<Share> shares;
-  for (const JobId id : view.holding()) {
+  for (const JobId id : elastic_) {
     const JobView job = view.job(id);
-    if (!is_elastic(job.row) || !may_be_taken_from(job.row)) continue;
+    if (!may_be_taken_from(job.row)) continue;
     Share share{id, job.row.min_replicas, {}, {}, false, false};
     share.nodes = first_of(job.nodes, job.row.min_replicas, share.own);
     gang_.shrink(id, share.nodes);

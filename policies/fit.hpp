@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -69,6 +70,7 @@ class Fit : public Policy {
 
   Options options_;
   std::map<JobId, MeasuredSpeeds> measured_;  ///< Elastic jobs that live.
+  std::set<JobId> elastic_;                   ///< Of the jobs that hold or wait; derived.
   LowerPriority lower_;
   GangStarter gang_;
   std::int64_t cycle_ = 0;  ///< The period in which shares were last redistributed.

@@ -1,6 +1,9 @@
 #include "policies/shockwave.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 #include "policies/gang_trial.hpp"
@@ -58,77 +61,94 @@ Triggers Shockwave::triggers() const {
 
 Plan Shockwave::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
 
-/// Takes in who has come and gone; whether anybody has.
-bool Shockwave::follow(const ClusterView& view, const Jobs& jobs) {
-  bool changed = std::erase_if(jobs_, [&](const auto& e) { return !view.is_live(e.first); }) > 0;
-  std::erase_if(predictors_, [&](const auto& e) { return !jobs_.contains(e.first); });
-  std::erase_if(schedule_, [&](const auto& e) { return !jobs_.contains(e.first); });
-  for (const JobId job : jobs) {
-    changed = jobs_.try_emplace(job).second || changed;
-    if (!predictors_.contains(job)) predictors_.emplace(job, predict(view.job(job)));
+Shockwave::Job* Shockwave::find(JobId job) {
+  const auto found = std::lower_bound(
+      jobs_.begin(), jobs_.end(), job, [](const Job& a, JobId id) { return a.id < id; });
+  return found != jobs_.end() && found->id == job ? &*found : nullptr;
+}
+
+/// Takes in who has come and gone, and finds those that take part in the round; whether anybody
+/// has come or gone.
+bool Shockwave::follow(const ClusterView& view) {
+  bool changed = std::erase_if(jobs_, [&](const Job& job) { return !view.is_live(job.id); }) > 0;
+  const std::vector<JobId> ids = jobs_in_order(view);
+  const std::size_t known = jobs_.size();
+  for (const JobId id : ids) {
+    const auto end = jobs_.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto is_before = [](const Job& a, JobId other) { return a.id < other; };
+    const auto found = std::lower_bound(jobs_.begin(), end, id, is_before);
+    if (found == end || found->id != id) jobs_.emplace_back().id = id;
+  }
+  if (jobs_.size() > known) {
+    changed = true;
+    std::sort(jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.id < b.id; });
+  }
+  present_.clear();
+  for (const JobId id : ids) {
+    present_.push_back(find(id));
+    if (present_.back()->predictor == nullptr) predict(view.job(id), *present_.back());
   }
   return changed;
 }
 
-Shockwave::Predicted Shockwave::predict(const JobView& job) const {
-  Predicted out;
+void Shockwave::predict(const JobView& view, Job& job) const {
   const EpochProfile* profile = nullptr;
   if (profiles_ != nullptr) {
-    const auto found = profiles_->find(*job.spec.profile);
+    const auto found = profiles_->find(*view.spec.profile);
     if (found != profiles_->end()) profile = &found->second;
   }
   if (profile == nullptr) {
-    out.own = std::make_unique<EpochProfile>();
-    out.own->examples = 1;
-    out.own->batches.assign(kPlainEpochs, 1);
-    out.own->seconds.assign(kPlainEpochs, stated_run_s(job.spec) / kPlainEpochs);
-    profile = out.own.get();
+    job.own = std::make_unique<EpochProfile>();
+    job.own->examples = 1;
+    job.own->batches.assign(kPlainEpochs, 1);
+    job.own->seconds.assign(kPlainEpochs, stated_run_s(view.spec) / kPlainEpochs);
+    profile = job.own.get();
   }
-  out.predictor = std::make_unique<EpochPredictor>(*profile);
-  const double factor = jobs_.at(job.row.id).factor;
-  if (factor != 1) out.predictor->restore(factor);
-  return out;
+  job.predictor = std::make_unique<EpochPredictor>(*profile);
+  if (job.factor != 1) job.predictor->restore(job.factor);
 }
 
-int Shockwave::epochs_of(const ClusterView& view, const Predicted& predicted, JobId id) const {
-  const int all = predicted.predictor->epochs();
-  const JobView job = view.job(id);
-  if (predicted.own == nullptr) return epochs_done(present_progress(job.row), view.now(), all);
-  const double done = part_done(job, view.now()) * all;
+int Shockwave::epochs_of(const JobView& view, const Job& job, Instant now) {
+  const int all = job.predictor->epochs();
+  if (job.own == nullptr) return epochs_done(present_progress(view.row), now, all);
+  const double done = part_done(view, now) * all;
   return static_cast<int>(std::clamp(done, 0.0, all - 1.0));
 }
 
-/// The outlook of every job now.
-void Shockwave::look_ahead(const ClusterView& view, const Jobs& jobs) {
-  outlooks_.clear();
-  outlooks_.reserve(jobs.size());
-  for (const JobId id : jobs) {
-    Predicted& predicted = predictors_.at(id);
-    const EpochPredictor& predictor = *predicted.predictor;
-    const int done = epochs_of(view, predicted, id);
-    Outlook& last = predicted.outlook;
+/// What the view says of every job, and the outlook of each now.
+void Shockwave::look_ahead(const ClusterView& view) {
+  const Instant now = view.now();
+  for (Job* const job : present_) {
+    const JobView its = view.job(job->id);
+    job->priority = its.row.priority;
+    job->replicas = round_size(its);
+    job->devices = round_devices(its);
+    job->room = round_room(its);
+    job->holds = its.row.holds;
+    job->kept = its.row.holds && its.row.is_fixed();
+    const EpochPredictor& predictor = *job->predictor;
+    const int done = epochs_of(its, *job, now);
+    Outlook& last = job->outlook;
     if (last.done != done || last.factor != predictor.factor())
       last = {done,
               predictor.factor(),
               predictor.remaining_s(done),
               predictor.elapsed_s(done),
               predictor.mean_s(done)};
-    outlooks_.push_back(last);
   }
 }
 
 /// Notes what profiled jobs were seen to do in the round that has just ended.
 void Shockwave::measure(const ClusterView& view) {
+  if (profiles_ == nullptr) return;
   const std::int64_t round = round_of(view.now());
   for (const JobId id : view.holding()) {
-    const auto remembered = jobs_.find(id);
-    const JobRow& row = view.row(id);
-    if (remembered == jobs_.end() || predictors_.at(id).own != nullptr) continue;
-    MeasuredExamples& measured = remembered->second.measured;
-    if (row.progress.rate <= 0) continue;
-    const int examples = predictors_.at(id).predictor->profile().examples;
-    if (measured.round < round)
-      measured.add(round, row.progress.rate * examples, parameters_.window.round_s);
+    Job* const job = find(id);
+    if (job == nullptr || job->own != nullptr) continue;
+    const double rate = view.row(id).progress.rate;
+    if (rate <= 0 || job->measured.round >= round) continue;
+    const int examples = job->predictor->profile().examples;
+    job->measured.add(round, rate * examples, parameters_.window.round_s);
   }
 }
 
@@ -139,123 +159,115 @@ double Shockwave::share(const ClusterView& view) const {
 }
 
 /// Membership has changed, and every job's fair finish time with it.
-void Shockwave::estimate_finishes(const ClusterView& view, const Jobs& jobs) {
+void Shockwave::estimate_finishes(const ClusterView& view) {
   const std::int64_t round = round_of(view.now());
   const double part = share(view);
-  for (std::size_t at = 0; at < jobs.size(); ++at) {
-    const double solo_s = outlooks_[at].elapsed_s + outlooks_[at].remaining_s;
-    const double submitted_s = (view.row(jobs[at]).submitted - Instant::zero()).in_seconds();
-    jobs_.at(jobs[at]).finish.add(round, submitted_s + solo_s / part);
+  for (Job* const job : present_) {
+    const double solo_s = job->outlook.elapsed_s + job->outlook.remaining_s;
+    const double submitted_s = (view.row(job->id).submitted - Instant::zero()).in_seconds();
+    job->finish.add(round, submitted_s + solo_s / part);
   }
 }
 
-WindowJob Shockwave::window_job(const ClusterView& view, const Jobs& jobs, std::size_t at) const {
-  const JobId id = jobs[at];
-  const Outlook& outlook = outlooks_[at];
+WindowJob Shockwave::window_job(const Job& job, Instant now) const {
   WindowJob out;
-  out.room = round_room(view.job(id));
-  out.epochs = predictors_.at(id).predictor->epochs();
-  out.done = outlook.done;
-  out.mean_s = outlook.mean_s;
-  out.remaining_s = outlook.remaining_s;
+  out.room = job.room;
+  out.epochs = job.predictor->epochs();
+  out.done = job.outlook.done;
+  out.mean_s = job.outlook.mean_s;
+  out.remaining_s = job.outlook.remaining_s;
   // A job that came back from draining has no estimate yet: its predicted end alone.
-  const FairFinish& finish = jobs_.at(id).finish;
-  const double alone = view.now().ns / 1e9 + out.remaining_s;
-  out.fair_finish_s = finish.since < 0 ? alone : finish.at(round_of(view.now()));
+  const double alone = now.ns / 1e9 + out.remaining_s;
+  out.fair_finish_s = job.finish.since < 0 ? alone : job.finish.at(round_of(now));
   out.fair_finish_s = std::max(out.fair_finish_s, 1.0);
   return out;
 }
 
-/// Schedules jobs of one priority, those at the places `equals` of `jobs`, in what is left of each
-/// round.
-void Shockwave::schedule_equals(const ClusterView& view,
-                                const Jobs& jobs,
-                                const std::vector<std::size_t>& equals,
-                                WindowPlace& place) {
+/// Schedules jobs of one priority in what is left of each round.
+void Shockwave::schedule_equals(Instant now, const std::vector<Job*>& equals, WindowPlace& place) {
   struct Late {
     double ratio = 0;
-    JobId id;
-    WindowJob job;
+    Job* job = nullptr;
+    WindowJob window;
   };
 
   const auto depth = static_cast<std::size_t>(parameters_.depth);
   std::vector<Late> late;
   late.reserve(equals.size());
-  for (const std::size_t at : equals) {
-    const WindowJob job = window_job(view, jobs, at);
-    late.push_back(
-        {(view.now().ns / 1e9 + job.remaining_s / place.share) / job.fair_finish_s, jobs[at], job});
+  for (Job* const job : equals) {
+    const WindowJob window = window_job(*job, now);
+    const double ratio = (now.ns / 1e9 + window.remaining_s / place.share) / window.fair_finish_s;
+    late.push_back({ratio, job, window});
   }
   if (late.size() > depth) {
-    std::stable_sort(
-        late.begin(), late.end(), [](const Late& a, const Late& b) { return a.ratio > b.ratio; });
+    const auto is_later = [](const Late& a, const Late& b) {
+      return a.ratio != b.ratio ? a.ratio > b.ratio : a.job->id < b.job->id;
+    };
+    const auto end = late.begin() + static_cast<std::ptrdiff_t>(depth);
+    std::partial_sort(late.begin(), end, late.end(), is_later);
     late.resize(depth);
   }
   std::vector<WindowJob> window;
   window.reserve(late.size());
-  for (const Late& each : late) window.push_back(each.job);
-  const WindowSchedule made = solve_window(window, place, parameters_.window);
+  for (const Late& each : late) window.push_back(each.window);
+  const WindowSchedule made = solver_.solve(window, place, parameters_.window);
   for (std::size_t i = 0; i < late.size(); ++i) {
+    const std::span<const std::uint8_t> runs = made.runs[i];
     for (std::size_t round = 0; round < place.rooms.size(); ++round)
-      if (made.runs[i][round] != 0) place.rooms[round] -= window[i].room;
-    schedule_[late[i].id] = made.runs[i];
+      if (runs[round] != 0) place.rooms[round] -= window[i].room;
+    late[i].job->runs.assign(runs.begin(), runs.end());
   }
 }
 
-void Shockwave::make_schedule(const ClusterView& view, const Jobs& jobs) {
-  schedule_.clear();
+void Shockwave::make_schedule(const ClusterView& view) {
+  for (Job& job : jobs_) job.runs.clear();
   window_begin_ = round_of(view.now());
   const std::int64_t room = std::max<std::int64_t>(thousandths_to_share(view), 0);
   WindowPlace place{
       window_begin_,
       share(view),
       std::vector<std::int64_t>(static_cast<std::size_t>(parameters_.window.rounds), room)};
-  for (std::size_t first = 0; first < jobs.size();) {
-    const std::int32_t priority = view.row(jobs[first]).priority;
-    std::vector<std::size_t> equals;
-    for (; first < jobs.size() && view.row(jobs[first]).priority == priority; ++first) {
-      const JobView job = view.job(jobs[first]);
-      const bool kept = job.row.holds && job.row.is_fixed();
-      if (!kept && round_room(job) <= room) equals.push_back(first);
-    }
-    if (!equals.empty()) schedule_equals(view, jobs, equals, place);
+  std::vector<Job*> equals;
+  for (std::size_t first = 0; first < present_.size();) {
+    const std::int32_t priority = present_[first]->priority;
+    equals.clear();
+    for (; first < present_.size() && present_[first]->priority == priority; ++first)
+      if (!present_[first]->kept && present_[first]->room <= room)
+        equals.push_back(present_[first]);
+    if (!equals.empty()) schedule_equals(view.now(), equals, place);
   }
 }
 
 /// The schedule's jobs, then those that fill what it leaves idle.
-std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& view,
-                                                             const Jobs& jobs) const {
+std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& view) const {
   struct Candidate {
-    JobId job;
-    std::int32_t priority = 0;
+    const Job* job = nullptr;
     bool scheduled = false;
     double rest_s = 0;
   };
 
   const auto round = static_cast<std::size_t>(round_of(view.now()) - window_begin_);
   std::vector<Candidate> candidates;
-  for (std::size_t at = 0; at < jobs.size(); ++at) {
-    const JobId id = jobs[at];
-    const JobView job = view.job(id);
-    if (job.row.holds && job.row.is_fixed()) continue;
-    if (!job.row.holds && !view.quota_allows(id, round_devices(job))) continue;
-    const auto runs = schedule_.find(id);
-    const bool scheduled = runs != schedule_.end() && runs->second[round] != 0;
-    candidates.push_back(
-        {id, job.row.priority, scheduled, scheduled ? 0 : outlooks_[at].remaining_s});
+  candidates.reserve(present_.size());
+  for (const Job* const job : present_) {
+    if (job->kept) continue;
+    if (!job->holds && !view.quota_allows(job->id, job->devices)) continue;
+    const bool scheduled = !job->runs.empty() && job->runs[round] != 0;
+    candidates.push_back({job, scheduled, scheduled ? 0 : job->outlook.remaining_s});
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return a.scheduled != b.scheduled ? a.scheduled : a.rest_s > b.rest_s;
+  // Ties go to the older one.
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    if (a.job->priority != b.job->priority) return a.job->priority > b.job->priority;
+    if (a.scheduled != b.scheduled) return a.scheduled;
+    return a.rest_s != b.rest_s ? a.rest_s > b.rest_s : a.job->id < b.job->id;
   });
   std::int64_t left = thousandths_to_share(view);
   std::vector<RoundPlacement::Wanted> out;
   for (const Candidate& candidate : candidates) {
     if (left <= 0) break;
-    const JobView job = view.job(candidate.job);
-    if (round_room(job) > left) continue;
-    left -= round_room(job);
-    out.push_back({.job = candidate.job, .replicas = round_size(job)});
+    if (candidate.job->room > left) continue;
+    left -= candidate.job->room;
+    out.push_back({.job = candidate.job->id, .replicas = candidate.job->replicas});
   }
   return out;
 }
@@ -264,66 +276,66 @@ Plan Shockwave::optimize(const ClusterView& view) {
   const std::int64_t round = round_of(view.now());
   if (round == planned_) return {};
   planned_ = round;
-  const Jobs jobs = jobs_in_order(view);
-  const bool changed = follow(view, jobs);
+  const bool changed = follow(view);
   measure(view);
   const bool over = window_begin_ < 0 || round >= window_begin_ + parameters_.window.rounds;
   const bool resolve = changed || over || round - window_begin_ >= parameters_.resolve_rounds;
   if (resolve)
-    for (const JobId id : jobs) {
-      EpochPredictor& predictor = *predictors_.at(id).predictor;
-      predictor.calibrate(jobs_.at(id).measured, parameters_.window.round_s);
-      jobs_.at(id).factor = predictor.factor();
+    for (Job* const job : present_) {
+      job->predictor->calibrate(job->measured, parameters_.window.round_s);
+      job->factor = job->predictor->factor();
     }
-  look_ahead(view, jobs);
+  look_ahead(view);
   if (resolve) {
-    if (changed) estimate_finishes(view, jobs);
-    make_schedule(view, jobs);
+    if (changed) estimate_finishes(view);
+    make_schedule(view);
   }
-  return placement_.plan(view, jobs_of_round(view, jobs));
+  return placement_.plan(view, jobs_of_round(view));
 }
 
 void Shockwave::save(ByteWriter& out) const {
   out.signed_varint(planned_);
   out.signed_varint(window_begin_);
   out.varint(jobs_.size());
-  for (const auto& [job, remembered] : jobs_) {
-    out.u32(job.value);
-    out.f64(remembered.factor);
-    out.f64(remembered.measured.sum);
-    out.signed_varint(remembered.measured.round);
-    out.signed_varint(remembered.finish.since);
-    out.f64(remembered.finish.last_s);
-    out.f64(remembered.finish.sum);
-    out.f64(remembered.finish.rounds);
+  std::size_t scheduled = 0;
+  for (const Job& job : jobs_) {
+    out.u32(job.id.value);
+    out.f64s(std::array{job.factor, job.measured.sum});
+    out.signed_varint(job.measured.round);
+    out.signed_varint(job.finish.since);
+    out.f64s(std::array{job.finish.last_s, job.finish.sum, job.finish.rounds});
+    scheduled += job.runs.empty() ? 0 : 1;
   }
-  out.varint(schedule_.size());
-  for (const auto& [job, runs] : schedule_) {
-    out.u32(job.value);
-    out.varint(runs.size());
-    for (const std::uint8_t runs_in : runs) out.u8(runs_in);
+  out.varint(scheduled);
+  for (const Job& job : jobs_) {
+    if (job.runs.empty()) continue;
+    out.u32(job.id.value);
+    out.varint(job.runs.size());
+    out.raw(std::as_bytes(std::span(job.runs)));
   }
 }
 
 void Shockwave::load(ByteReader& in) {
   jobs_.clear();
-  predictors_.clear();
-  schedule_.clear();
+  present_.clear();
   planned_ = in.signed_varint();
   window_begin_ = in.signed_varint();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    Remembered& remembered = jobs_[JobId{in.u32()}];
-    remembered.factor = in.f64();
-    remembered.measured.sum = in.f64();
-    remembered.measured.round = in.signed_varint();
-    remembered.finish.since = in.signed_varint();
-    remembered.finish.last_s = in.f64();
-    remembered.finish.sum = in.f64();
-    remembered.finish.rounds = in.f64();
+    Job& job = jobs_.emplace_back();
+    job.id = JobId{in.u32()};
+    job.factor = in.f64();
+    job.measured.sum = in.f64();
+    job.measured.round = in.signed_varint();
+    job.finish.since = in.signed_varint();
+    job.finish.last_s = in.f64();
+    job.finish.sum = in.f64();
+    job.finish.rounds = in.f64();
   }
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    std::vector<std::uint8_t>& runs = schedule_[JobId{in.u32()}];
+    Job* const job = find(JobId{in.u32()});
+    std::vector<std::uint8_t> runs;
     for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) runs.push_back(in.u8());
+    if (job != nullptr) job->runs = std::move(runs);
   }
 }
 

@@ -3,9 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/models/epoch_profile.hpp"
@@ -48,13 +46,6 @@ class Shockwave : public Policy {
   void load(ByteReader& in) override;
 
  private:
-  /// What is remembered of a job.
-  struct Remembered {
-    FairFinish finish;
-    MeasuredExamples measured;
-    double factor = 1;  ///< Of its predictor.
-  };
-
   /// What a job's predictor says of it.
   struct Outlook {
     int done = -1;      ///< Epochs,
@@ -64,41 +55,49 @@ class Shockwave : public Policy {
     double mean_s = 0;  ///< Of an epoch.
   };
 
-  /// What follows from its specification and what is remembered.
-  struct Predicted {
-    std::unique_ptr<EpochProfile> own;  ///< Of a job without a profile.
-    std::unique_ptr<EpochPredictor> predictor;
-    Outlook outlook;  ///< The last one; most jobs wait, and theirs stays.
-  };
+  /// A live job: first what is remembered of it, then what follows from that and its specification,
+  /// then what the present view says.
+  struct Job {
+    JobId id;
+    FairFinish finish;
+    MeasuredExamples measured;
+    double factor = 1;               ///< Of its predictor.
+    std::vector<std::uint8_t> runs;  ///< [round of the window], empty: it is not scheduled.
 
-  using Jobs = std::vector<JobId>;
+    std::unique_ptr<EpochProfile> own;          ///< Of a job without a profile.
+    std::unique_ptr<EpochPredictor> predictor;  ///< None before it took part in a round.
+    Outlook outlook;                            ///< The last one; most jobs wait, and theirs stays.
+
+    std::int32_t priority = 0;
+    std::int32_t replicas = 0;
+    std::int32_t devices = 0;
+    std::int64_t room = 0;  ///< Thousandths of devices.
+    bool holds = false;
+    bool kept = false;  ///< It is fixed and holds devices.
+  };
 
   std::int64_t round_of(Instant now) const { return now.ns / parameters_.round.ns; }
 
-  bool follow(const ClusterView& view, const Jobs& jobs);
-  Predicted predict(const JobView& job) const;
+  bool follow(const ClusterView& view);
+  Job* find(JobId job);
+  void predict(const JobView& view, Job& job) const;
   void measure(const ClusterView& view);
-  int epochs_of(const ClusterView& view, const Predicted& predicted, JobId job) const;
-  void look_ahead(const ClusterView& view, const Jobs& jobs);
+  static int epochs_of(const JobView& view, const Job& job, Instant now);
+  void look_ahead(const ClusterView& view);
   double share(const ClusterView& view) const;
-  void estimate_finishes(const ClusterView& view, const Jobs& jobs);
-  void make_schedule(const ClusterView& view, const Jobs& jobs);
-  WindowJob window_job(const ClusterView& view, const Jobs& jobs, std::size_t at) const;
-  void schedule_equals(const ClusterView& view,
-                       const Jobs& jobs,
-                       const std::vector<std::size_t>& equals,
-                       WindowPlace& place);
-  std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view,
-                                                    const Jobs& jobs) const;
+  void estimate_finishes(const ClusterView& view);
+  void make_schedule(const ClusterView& view);
+  WindowJob window_job(const Job& job, Instant now) const;
+  void schedule_equals(Instant now, const std::vector<Job*>& equals, WindowPlace& place);
+  std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view) const;
 
   ShockwaveParameters parameters_;
   std::shared_ptr<const EpochProfiles> profiles_;
-  std::map<JobId, Remembered> jobs_;       ///< Live ones.
-  std::map<JobId, Predicted> predictors_;  ///< Of the same jobs, as far as asked for.
-  std::int64_t planned_ = -1;              ///< The round of the last plan.
-  std::int64_t window_begin_ = -1;         ///< Round of the schedule's first; -1: there is none.
-  std::map<JobId, std::vector<std::uint8_t>> schedule_;  ///< [job][round of the window].
-  std::vector<Outlook> outlooks_;                        ///< Of the jobs of a view, in its order.
+  std::vector<Job> jobs_;           ///< Live ones, by id.
+  std::int64_t planned_ = -1;       ///< The round of the last plan.
+  std::int64_t window_begin_ = -1;  ///< Round of the schedule's first; -1: there is none.
+  std::vector<Job*> present_;       ///< Of a view: those that hold or wait, by priority and age.
+  WindowSolver solver_;
   RoundPlacement placement_;
 };
 

@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <utility>
 
 #include "policies/concave_knapsack.hpp"
 
 namespace orrery::policies {
 namespace {
 
-/// What rounds do for one job.
-struct JobRounds {
-  double present = 0;         ///< What its progress so far counts.
-  std::vector<double> gains;  ///< Of round n + 1, never rising.
-  std::vector<double> rests;  ///< Seconds left after n rounds, never rising.
-  int least = 0;              ///< Rounds that it has to have.
-};
-
-/// Sums over a prefix of places, each of which can be taken out.
+/// Sums over a prefix of places, each of which can be taken out. A binary indexed tree, of which
+/// only the sums are made that are asked for.
 class PrefixSums {
  public:
   struct Unit {
@@ -29,24 +23,26 @@ class PrefixSums {
   };
 
   explicit PrefixSums(std::vector<Unit> units)
-      : units_(std::move(units)), tree_(units_.size() + 1) {
-    for (std::size_t i = 0; i < units_.size(); ++i) add(i, units_[i].size, units_[i].gain);
-  }
+      : units_(std::move(units)), sums_(units_.size() + 1), is_made_(units_.size() + 1, 0) {}
 
   void take_out(std::size_t at) {
-    add(at, -units_[at].size, -units_[at].gain);
+    for (std::size_t i = at + 1; i < sums_.size(); i += i & (~i + 1)) {
+      make(i);
+      sums_[i].size -= units_[at].size;
+      sums_[i].gain -= units_[at].gain;
+    }
     units_[at] = {};
   }
 
   /// Gain of what fits from the front, the first that does not fit in part.
-  double fractional(std::int64_t capacity) const {
+  double fractional(std::int64_t capacity) {
     std::size_t at = 0;
     double gain = 0;
-    for (std::size_t step = std::bit_floor(tree_.size()); step > 0; step /= 2) {
-      if (at + step >= tree_.size() || tree_[at + step].size > capacity) continue;
+    for (std::size_t step = std::bit_floor(sums_.size()); step > 0; step /= 2) {
+      if (at + step >= sums_.size() || make(at + step).size > capacity) continue;
       at += step;
-      capacity -= tree_[at].size;
-      gain += tree_[at].gain;
+      capacity -= sums_[at].size;
+      gain += sums_[at].gain;
     }
     if (at == units_.size() || units_[at].size == 0) return gain;
     return gain +
@@ -54,15 +50,35 @@ class PrefixSums {
   }
 
  private:
-  void add(std::size_t at, std::int64_t size, double gain) {
-    for (std::size_t i = at + 1; i < tree_.size(); i += i & (~i + 1)) {
-      tree_[i].size += size;
-      tree_[i].gain += gain;
+  /// The sum of the places that end with the i-th, counted from 1. It is made before any of them is
+  /// taken out.
+  const Unit& make(std::size_t i) {
+    if (is_made_[i] != 0) return sums_[i];
+    Unit sum;
+    for (std::size_t at = i - (i & (~i + 1)); at < i; ++at) {
+      sum.size += units_[at].size;
+      sum.gain += units_[at].gain;
     }
+    is_made_[i] = 1;
+    return sums_[i] = sum;
   }
 
   std::vector<Unit> units_;
-  std::vector<Unit> tree_;  ///< Binary indexed, from 1.
+  std::vector<Unit> sums_;
+  std::vector<std::uint8_t> is_made_;
+};
+
+/// All rounds of all jobs by gain over size.
+struct RoundOrder {
+  /// A round that a job may get, and what it gains.
+  struct Round {
+    std::uint32_t job = 0;
+    std::uint32_t round = 0;
+    double gain = 0;
+  };
+
+  std::vector<Round> rounds;
+  std::vector<std::uint32_t> places;  ///< [job x rounds + round]: where each of them stands.
 };
 
 class CountProgram {
@@ -70,22 +86,31 @@ class CountProgram {
   CountProgram(const std::vector<WindowJob>& jobs,
                const WindowPlace& place,
                const WindowSettings& settings,
-               const std::vector<double>& weights)
-      : jobs_(jobs), settings_(settings) {
+               const std::vector<double>& weights,
+               KnapsackSolver& solver)
+      : jobs_(jobs),
+        settings_(settings),
+        window_(static_cast<std::size_t>(settings.rounds)),
+        solver_(solver) {
     room_ = std::accumulate(place.rooms.begin(), place.rooms.end(), std::int64_t{0});
     const std::int64_t widest = *std::max_element(place.rooms.begin(), place.rooms.end());
-    rounds_.resize(jobs.size());
+    rests_.reserve(jobs.size() * (window_ + 1));
+    epochs_.reserve(jobs.size() * (window_ + 1));
     for (std::size_t i = 0; i < jobs.size() && possible_; ++i) {
-      rounds_[i].rests = rests_of(jobs[i]);
+      add_rests(jobs[i]);
       large_.push_back(2 * jobs[i].room > widest);
+      least_.push_back(0);
       if (!weights.empty()) continue;
       const double allowed = rest_allowed(jobs[i], place, settings);
       const auto least = least_for(i, allowed + 1e-7);
       possible_ = least.has_value();
-      rounds_[i].least = least.value_or(0);
+      least_[i] = least.value_or(0);
     }
-    for (std::size_t i = 0; i < jobs.size() && possible_; ++i)
-      count_gains(jobs[i], weights.empty() ? 1 : weights[i], rounds_[i]);
+    if (!possible_) return;
+    present_.reserve(jobs.size());
+    gains_.reserve(jobs.size() * window_);
+    for (std::size_t i = 0; i < jobs.size(); ++i) add_gains(i, weights.empty() ? 1 : weights[i]);
+    sort_rounds();
   }
 
   std::optional<RoundCounts> solve() {
@@ -93,6 +118,7 @@ class CountProgram {
     std::vector<Rest> rests = longest_rests();
     std::stable_sort(
         rests.begin(), rests.end(), [](const Rest& a, const Rest& b) { return a.bound > b.bound; });
+    sort_sizes();
     double best = -std::numeric_limits<double>::infinity();
     std::optional<RoundCounts> out;
     std::int64_t steps = std::max<std::int64_t>(settings_.steps, 0);
@@ -110,49 +136,74 @@ class CountProgram {
     double bound = 0;
   };
 
+  /// The rounds of jobs of one size.
+  struct OfSize {
+    std::int64_t room = 0;
+    std::vector<RoundOrder::Round> rounds;  ///< That gain something, by gain.
+    std::vector<std::uint32_t> free_jobs;   ///< Of a try: whose rounds are not forced.
+    std::vector<double> free_gains;         ///< Of the same.
+  };
+
   double epochs_in(const WindowJob& job, int rounds) const {
     return std::min<double>(job.epochs - job.done, rounds * settings_.round_s / job.mean_s);
   }
 
-  std::vector<double> rests_of(const WindowJob& job) const {
-    std::vector<double> out;
-    out.reserve(static_cast<std::size_t>(settings_.rounds) + 1);
+  /// Epochs done in each number of rounds, and seconds left then, never rising.
+  void add_rests(const WindowJob& job) {
+    double last_s = std::numeric_limits<double>::infinity();
+    double last_epochs = -1;
     for (int n = 0; n <= settings_.rounds; ++n) {
-      const double rest = std::max(job.remaining_s - epochs_in(job, n) * job.mean_s, 0.0);
-      out.push_back(out.empty() ? rest : std::min(rest, out.back()));
+      const double epochs = epochs_in(job, n);
+      epochs_.push_back(epochs);
+      if (epochs != last_epochs)
+        last_s = std::min(std::max(job.remaining_s - epochs * job.mean_s, 0.0), last_s);
+      last_epochs = epochs;
+      rests_.push_back(last_s);
     }
-    return out;
   }
 
-  void count_gains(const WindowJob& job, double weight, JobRounds& out) const {
+  /// What each round gains, never rising.
+  void add_gains(std::size_t at, double weight) {
+    const WindowJob& job = jobs_[at];
+    const double* epochs_after = epochs_.data() + at * (window_ + 1);
     const double scale =
         weight / (static_cast<double>(jobs_.size()) * static_cast<double>(settings_.rounds));
-    double last = log_utility(static_cast<double>(job.done) / job.epochs);
-    out.present = scale * last;
-    out.gains.reserve(static_cast<std::size_t>(settings_.rounds));
+    std::size_t line = 0;
+    double last = log_utility(static_cast<double>(job.done) / job.epochs, line);
+    present_.push_back(scale * last);
+    double last_gain = std::numeric_limits<double>::infinity();
+    double last_epochs = -1;
     for (int n = 1; n <= settings_.rounds; ++n) {
-      const double utility =
-          log_utility(std::min((job.done + epochs_in(job, n)) / job.epochs, 1.0));
+      const double epochs = *++epochs_after;
+      if (epochs == last_epochs) {  // It is done: no further round gains anything.
+        gains_.resize(gains_.size() + static_cast<std::size_t>(settings_.rounds - n + 1), 0.0);
+        return;
+      }
+      last_epochs = epochs;
+      const double utility = log_utility(std::min((job.done + epochs) / job.epochs, 1.0), line);
       // Concave but for rounding: the order of rounds must not depend on it.
-      const double gain = std::max(scale * (utility - last), 0.0);
-      out.gains.push_back(out.gains.empty() ? gain : std::min(gain, out.gains.back()));
+      last_gain = std::min(std::max(scale * (utility - last), 0.0), last_gain);
+      gains_.push_back(last_gain);
       last = utility;
     }
   }
 
+  const double* rests_of(std::size_t job) const { return rests_.data() + job * (window_ + 1); }
+
+  double gain_of(std::size_t job, std::size_t round) const { return gains_[job * window_ + round]; }
+
   /// The least rounds after which no more than `rest_s` are left.
   std::optional<int> least_for(std::size_t job, double rest_s) const {
-    const std::vector<double>& rests = rounds_[job].rests;
-    const auto found =
-        std::find_if(rests.begin(), rests.end(), [&](double rest) { return rest <= rest_s; });
-    if (found == rests.end()) return std::nullopt;
-    return std::max(static_cast<int>(found - rests.begin()), rounds_[job].least);
+    const double* const rests = rests_of(job);
+    const double* const found = std::partition_point(
+        rests, rests + window_ + 1, [&](double rest) { return rest > rest_s; });
+    if (found == rests + window_ + 1) return std::nullopt;
+    return std::max(static_cast<int>(found - rests), least_[job]);
   }
 
   /// Every value that the longest rest can take, from the top.
   std::vector<Rest> longest_rests() const {
-    std::vector<std::vector<std::size_t>> places(jobs_.size());
-    PrefixSums others = by_density(places);
+    PrefixSums others = sums_of(order_);
     std::vector<int> forced(jobs_.size(), 0);
     std::int64_t left = room_;
     std::int64_t large_left = settings_.rounds;
@@ -160,16 +211,17 @@ class CountProgram {
     const auto force = [&](std::size_t job, int rounds) {
       for (int& n = forced[job]; n < rounds; ++n) {
         const auto at = static_cast<std::size_t>(n);
-        others.take_out(places[job][at]);
-        gain += rounds_[job].gains[at];
+        others.take_out(order_.places[job * window_ + at]);
+        gain += gain_of(job, at);
         left -= jobs_[job].room;
         large_left -= large_[job] ? 1 : 0;
       }
     };
     std::vector<std::pair<double, std::size_t>> heap;
+    heap.reserve(jobs_.size());
     for (std::size_t job = 0; job < jobs_.size(); ++job) {
-      force(job, rounds_[job].least);
-      heap.emplace_back(rounds_[job].rests[static_cast<std::size_t>(forced[job])], job);
+      force(job, least_[job]);
+      heap.emplace_back(rests_of(job)[forced[job]], job);
     }
     std::make_heap(heap.begin(), heap.end());
     std::vector<Rest> out;
@@ -179,11 +231,12 @@ class CountProgram {
       while (heap.front().first >= longest_s) {
         std::pop_heap(heap.begin(), heap.end());
         const std::size_t job = heap.back().second;
-        const std::vector<double>& rests = rounds_[job].rests;
-        const auto less =
-            std::find_if(rests.begin(), rests.end(), [&](double rest) { return rest < longest_s; });
-        if (less == rests.end()) return out;
-        force(job, static_cast<int>(less - rests.begin()));
+        const double* const rests = rests_of(job);
+        const double* const end = rests + window_ + 1;
+        const double* const less =
+            std::find_if(rests + forced[job], end, [&](double rest) { return rest < longest_s; });
+        if (less == end) return out;
+        force(job, static_cast<int>(less - rests));
         heap.back().first = *less;
         std::push_heap(heap.begin(), heap.end());
       }
@@ -193,98 +246,160 @@ class CountProgram {
 
   double present() const {
     double sum = 0;
-    for (const JobRounds& job : rounds_) sum += job.present;
+    for (const double each : present_) sum += each;
     return sum;
   }
 
   double worst(double longest_s) const { return settings_.makespan_weight * longest_s; }
 
-  /// All rounds of all jobs by gain over size; where each of them stands.
-  PrefixSums by_density(std::vector<std::vector<std::size_t>>& places) const {
-    struct Round {
-      std::size_t job;
-      std::size_t round;
-      double density;
+  /// Puts all rounds in order by gain over size, of equal ones those of the first job. The rounds
+  /// of a job are in order already: from the job whose next one is best they are taken as long as
+  /// that is so.
+  void sort_rounds() {
+    struct Next {
+      double density = 0;
+      std::uint32_t job = 0;
+      std::uint32_t round = 0;
     };
 
-    std::vector<Round> all;
-    for (std::size_t job = 0; job < jobs_.size(); ++job)
-      for (std::size_t n = 0; n < rounds_[job].gains.size(); ++n)
-        all.push_back({job, n, rounds_[job].gains[n] / static_cast<double>(jobs_[job].room)});
-    std::stable_sort(
-        all.begin(), all.end(), [](const auto& a, const auto& b) { return a.density > b.density; });
-    std::vector<PrefixSums::Unit> units;
-    for (const Round& each : all) {
-      places[each.job].push_back(units.size());
-      units.push_back({jobs_[each.job].room, rounds_[each.job].gains[each.round]});
+    const auto next_of = [&](std::uint32_t job, std::uint32_t round) {
+      return Next{gain_of(job, round) / static_cast<double>(jobs_[job].room), job, round};
+    };
+    const auto comes_after = [](const Next& a, const Next& b) {
+      return a.density != b.density ? a.density < b.density : a.job > b.job;
+    };
+    order_.rounds.resize(gains_.size());
+    order_.places.resize(gains_.size());
+    std::uint32_t place = 0;
+    const auto put = [&](std::uint32_t job, std::uint32_t round) {
+      order_.rounds[place] = {job, round, gain_of(job, round)};
+      order_.places[job * window_ + round] = place++;
+    };
+    const auto jobs = static_cast<std::uint32_t>(jobs_.size());
+    std::vector<std::uint32_t> taken(jobs, 0);
+    std::vector<Next> heap;
+    heap.reserve(jobs);
+    for (std::uint32_t job = 0; job < jobs; ++job) heap.push_back(next_of(job, 0));
+    std::make_heap(heap.begin(), heap.end(), comes_after);
+    while (!heap.empty() && heap.front().density > 0) {
+      std::pop_heap(heap.begin(), heap.end(), comes_after);
+      Next next = heap.back();
+      heap.pop_back();
+      do {
+        put(next.job, next.round);
+        taken[next.job] = ++next.round;
+        next.density = -1;
+        if (next.round < window_) next = next_of(next.job, next.round);
+      } while (next.density > 0 && (heap.empty() || comes_after(heap.front(), next)));
+      if (next.density > 0) {
+        heap.push_back(next);
+        std::push_heap(heap.begin(), heap.end(), comes_after);
+      }
     }
+    for (std::uint32_t job = 0; job < jobs; ++job)
+      for (std::uint32_t round = taken[job]; round < window_; ++round) put(job, round);
+  }
+
+  PrefixSums sums_of(const RoundOrder& order) const {
+    std::vector<PrefixSums::Unit> units;
+    units.reserve(order.rounds.size());
+    for (const RoundOrder::Round& each : order.rounds)
+      units.push_back({jobs_[each.job].room, each.gain});
     return PrefixSums(std::move(units));
   }
 
-  /// A round that a job may get beyond those that it has to.
-  struct Free {
-    std::size_t job = 0;
-    double gain = 0;
-  };
+  /// Puts the rounds that gain something in order by size, the largest first, and gain.
+  void sort_sizes() {
+    std::vector<std::int64_t> rooms;
+    for (const WindowJob& job : jobs_)
+      if (std::find(rooms.begin(), rooms.end(), job.room) == rooms.end()) rooms.push_back(job.room);
+    std::sort(rooms.begin(), rooms.end(), std::greater<>());
+    sizes_.resize(rooms.size());
+    std::vector<std::size_t> size_of;
+    for (const WindowJob& job : jobs_)
+      size_of.push_back(static_cast<std::size_t>(
+          std::lower_bound(rooms.begin(), rooms.end(), job.room, std::greater<>()) -
+          rooms.begin()));
+    for (std::size_t i = 0; i < rooms.size(); ++i) sizes_[i].room = rooms[i];
+    for (OfSize& size : sizes_) size.rounds.reserve(order_.rounds.size());
+    for (const RoundOrder::Round& each : order_.rounds) {
+      if (each.gain > 0) sizes_[size_of[each.job]].rounds.push_back(each);
+    }
+    // The order by gain over size is one by gain, but where the division has rounded.
+    for (OfSize& size : sizes_)
+      for (std::size_t at = 1; at < size.rounds.size(); ++at)
+        for (std::size_t i = at; i > 0 && size.rounds[i - 1].gain < size.rounds[i].gain; --i)
+          std::swap(size.rounds[i - 1], size.rounds[i]);
+  }
 
   /// The best counts that leave no job more than this, where they are above `best`.
   void try_rest(double longest_s,
                 double& best,
                 std::int64_t& steps,
-                std::optional<RoundCounts>& out) const {
+                std::optional<RoundCounts>& out) {
     RoundCounts counts;
-    Knapsack knapsack;
-    knapsack.capacity = room_;
-    knapsack.limited_most = settings_.rounds;
+    knapsack_.capacity = room_;
+    knapsack_.limited_most = settings_.rounds;
     double base = present() - worst(longest_s);
-    std::map<std::int64_t, std::vector<Free>, std::greater<>> by_size;
     for (std::size_t job = 0; job < jobs_.size(); ++job) {
       const int least = least_for(job, longest_s).value_or(settings_.rounds);
       counts.rounds.push_back(least);
-      knapsack.capacity -= least * jobs_[job].room;
-      knapsack.limited_most -= large_[job] ? least : 0;
-      const std::vector<double>& gains = rounds_[job].gains;
-      for (std::size_t n = 0; n < gains.size(); ++n) {
-        if (n < static_cast<std::size_t>(least)) {
-          base += gains[n];
-        } else if (gains[n] > 0) {
-          by_size[jobs_[job].room].push_back({job, gains[n]});
-        }
-      }
+      knapsack_.capacity -= least * jobs_[job].room;
+      knapsack_.limited_most -= large_[job] ? least : 0;
+      for (std::size_t n = 0; n < static_cast<std::size_t>(least); ++n) base += gain_of(job, n);
     }
-    add_sizes(by_size, knapsack);
-    const auto sizes = static_cast<std::int64_t>(knapsack.sizes.size());
+    find_free(counts.rounds);
+    const auto sizes = static_cast<std::int64_t>(knapsack_.sizes.size());
     std::int64_t left = std::max(steps, out.has_value() ? 0 : sizes);
     const double beat = out.has_value() ? best - base : -1;
-    const auto answer = policies::solve(knapsack, beat, left);
+    const auto answer = solver_.solve(knapsack_, beat, left);
     steps = std::min(steps, left) - 1;
     if (!answer.has_value()) return;
     best = base + answer->value;
     counts.objective = best;
-    std::size_t size = 0;
-    for (const auto& [room, frees] : by_size) {
-      const auto taken = static_cast<std::size_t>(answer->counts[size++]);
-      for (std::size_t i = 0; i < taken; ++i) ++counts.rounds[frees[i].job];
+    std::size_t at = 0;
+    for (const OfSize& size : sizes_) {
+      if (size.free_jobs.empty()) continue;
+      const auto taken = static_cast<std::size_t>(answer->counts[at++]);
+      for (std::size_t i = 0; i < taken; ++i) ++counts.rounds[size.free_jobs[i]];
     }
     out = std::move(counts);
   }
 
-  void add_sizes(std::map<std::int64_t, std::vector<Free>, std::greater<>>& by_size,
-                 Knapsack& knapsack) const {
-    for (auto& [room, frees] : by_size) {
-      std::stable_sort(
-          frees.begin(), frees.end(), [](const Free& a, const Free& b) { return a.gain > b.gain; });
-      KnapsackSize size{room, {}};
-      for (const Free& free : frees) size.gains.push_back(free.gain);
-      if (large_[frees.front().job]) ++knapsack.limited;
-      knapsack.sizes.push_back(std::move(size));
+  /// The rounds that jobs may get beyond those that they have to.
+  void find_free(const std::vector<int>& least) {
+    knapsack_.sizes.clear();
+    knapsack_.limited = 0;
+    for (OfSize& size : sizes_) {
+      size.free_jobs.resize(size.rounds.size());
+      size.free_gains.resize(size.rounds.size());
+      std::size_t count = 0;
+      for (const RoundOrder::Round& each : size.rounds) {
+        size.free_jobs[count] = each.job;
+        size.free_gains[count] = each.gain;
+        if (each.round >= static_cast<std::size_t>(least[each.job])) ++count;
+      }
+      size.free_jobs.resize(count);
+      size.free_gains.resize(count);
+      if (size.free_jobs.empty()) continue;
+      if (large_[size.free_jobs.front()]) ++knapsack_.limited;
+      knapsack_.sizes.push_back({size.room, size.free_gains});
     }
   }
 
   const std::vector<WindowJob>& jobs_;
   const WindowSettings& settings_;
-  std::vector<JobRounds> rounds_;
-  std::vector<bool> large_;  ///< Takes more than half a round: two such jobs cannot share one.
+  std::size_t window_;           ///< Rounds.
+  std::vector<double> epochs_;   ///< [job x (rounds + 1) + n]: done in n rounds.
+  std::vector<double> rests_;    ///< [job x (rounds + 1) + n]: seconds left after n rounds.
+  std::vector<double> gains_;    ///< [job x rounds + n]: of round n + 1.
+  std::vector<double> present_;  ///< [job]: what its progress so far counts.
+  std::vector<int> least_;       ///< [job]: rounds that it has to have.
+  std::vector<bool> large_;      ///< Takes more than half a round: two such jobs cannot share one.
+  RoundOrder order_;
+  std::vector<OfSize> sizes_;  ///< Falling.
+  Knapsack knapsack_;
+  KnapsackSolver& solver_;
   std::int64_t room_ = 0;
   bool possible_ = true;
 };
@@ -294,8 +409,9 @@ class CountProgram {
 std::optional<RoundCounts> best_counts(const std::vector<WindowJob>& jobs,
                                        const WindowPlace& place,
                                        const WindowSettings& settings,
-                                       const std::vector<double>& weights) {
-  return CountProgram(jobs, place, settings, weights).solve();
+                                       const std::vector<double>& weights,
+                                       KnapsackSolver& solver) {
+  return CountProgram(jobs, place, settings, weights, solver).solve();
 }
 
 }  // namespace orrery::policies

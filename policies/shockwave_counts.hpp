@@ -26,6 +26,7 @@ struct RoundCounts {
 std::optional<RoundCounts> best_counts(const std::vector<WindowJob>& jobs,
                                        const WindowPlace& place,
                                        const WindowSettings& settings,
-                                       const std::vector<double>& weights);
+                                       const std::vector<double>& weights,
+                                       KnapsackSolver& solver);
 
 }  // namespace orrery::policies

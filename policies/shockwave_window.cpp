@@ -1,7 +1,10 @@
 #include "policies/shockwave_window.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -51,36 +54,41 @@ std::vector<std::size_t> indices(std::size_t count) {
   return out;
 }
 
-using Runs = std::vector<std::vector<std::uint8_t>>;
-
-/// Gives each job so many rounds: in the order given, each its rounds in the order that `first`
-/// prefers. Whether all rounds could be given.
-template <class Better>
-bool give_rounds(const std::vector<WindowJob>& jobs,
-                 const std::vector<int>& counts,
-                 const std::vector<std::size_t>& order,
-                 std::vector<std::int64_t> rooms,
-                 Better better,
-                 Runs& runs) {
-  bool all = true;
-  runs.assign(jobs.size(), std::vector<std::uint8_t>(rooms.size(), 0));
-  for (const std::size_t job : order) {
-    std::vector<std::size_t> rounds = indices(rooms.size());
-    std::stable_sort(rounds.begin(), rounds.end(), [&](std::size_t a, std::size_t b) {
-      return better(rooms[a], rooms[b]);
-    });
-    int left = counts[job];
-    for (const std::size_t round : rounds) {
-      if (left == 0) break;
-      if (rooms[round] < jobs[job].room) continue;
-      rooms[round] -= jobs[job].room;
-      runs[job][round] = 1;
-      --left;
-    }
-    all = all && left == 0;
+/// Rounds of a window, the emptiest first, of equal ones the earliest.
+class EmptiestRounds {
+ public:
+  explicit EmptiestRounds(const std::vector<std::int64_t>& rooms) {
+    for (std::size_t round = 0; round < rooms.size(); ++round)
+      rounds_.push_back({rooms[round], round});
+    std::sort(rounds_.begin(), rounds_.end(), comes_before);
   }
-  return all;
-}
+
+  /// Gives the job so many rounds, as far as they hold it.
+  void give(const WindowJob& job, int count, std::span<std::uint8_t> runs) {
+    auto taken = rounds_.begin();
+    for (; count > 0 && taken != rounds_.end() && taken->room >= job.room; ++taken, --count) {
+      taken->room -= job.room;
+      runs[taken->round] = 1;
+    }
+    // Those taken are still in order, and so are the others.
+    merged_.resize(rounds_.size());
+    std::merge(rounds_.begin(), taken, taken, rounds_.end(), merged_.begin(), comes_before);
+    rounds_.swap(merged_);
+  }
+
+ private:
+  struct Round {
+    std::int64_t room = 0;
+    std::size_t round = 0;
+  };
+
+  static bool comes_before(const Round& a, const Round& b) {
+    return a.room != b.room ? a.room > b.room : a.round < b.round;
+  }
+
+  std::vector<Round> rounds_;
+  std::vector<Round> merged_;
+};
 
 /// The largest jobs first, of equal ones those of most rounds, each in the emptiest rounds.
 void spread(const std::vector<WindowJob>& jobs,
@@ -91,44 +99,38 @@ void spread(const std::vector<WindowJob>& jobs,
     if (jobs[a].room != jobs[b].room) return jobs[a].room > jobs[b].room;
     return schedule.rounds[a] > schedule.rounds[b];
   });
-  give_rounds(
-      jobs,
-      schedule.rounds,
-      order,
-      place.rooms,
-      [](std::int64_t a, std::int64_t b) { return a > b; },
-      schedule.runs);
-}
-
-int count_of(const std::vector<std::uint8_t>& runs) {
-  return static_cast<int>(std::count(runs.begin(), runs.end(), 1));
+  schedule.runs = WindowRuns(jobs.size(), place.rooms.size(), 0);
+  EmptiestRounds rounds(place.rooms);
+  for (const std::size_t job : order)
+    rounds.give(jobs[job], schedule.rounds[job], schedule.runs[job]);
 }
 
 /// Sum over jobs of weight x mean round; what the second program minimises.
-double lateness(const Runs& runs, const std::vector<double>& weights) {
+double lateness(const WindowRuns& runs, const std::vector<double>& weights) {
   double sum = 0;
-  for (std::size_t job = 0; job < runs.size(); ++job) {
-    const int count = count_of(runs[job]);
+  for (std::size_t job = 0; job < weights.size(); ++job) {
+    const int count = runs.count(job);
     for (std::size_t round = 0; round < runs[job].size(); ++round)
       if (runs[job][round] != 0) sum += weights[job] * static_cast<double>(round) / count;
   }
   return sum;
 }
 
-/// Which of two rounds jobs run in that run in one of them: those that weigh most in the earlier
-/// one, as far as both hold what they get.
+/// Improves schedules two rounds at a time. Of the jobs that run in one of two rounds those that
+/// weigh most run in the earlier one, as far as both hold what they get.
 class TwoRounds {
  public:
+  /// `rooms` and `solver` outlive the object.
   TwoRounds(const std::vector<WindowJob>& jobs,
             const std::vector<std::int64_t>& rooms,
             const std::vector<double>& urgencies,
             std::int64_t steps,
-            Runs& runs)
+            KnapsackSolver& solver)
       : rooms_(rooms),
         order_(indices(jobs.size())),
         steps_(steps),
-        runs_(runs),
-        in_round_(rooms.size()) {
+        rounds_(rooms.size()),
+        solver_(solver) {
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return urgencies[a] > urgencies[b];
     });
@@ -139,119 +141,193 @@ class TwoRounds {
     for (const std::size_t job : order_) {
       const auto size =
           std::lower_bound(sizes_.begin(), sizes_.end(), jobs[job].room, std::greater<>());
-      ranked_.push_back({urgencies[job], static_cast<std::size_t>(size - sizes_.begin())});
+      ranked_.push_back({urgencies[job],
+                         urgencies[job] / static_cast<double>(jobs[job].room),
+                         static_cast<std::size_t>(size - sizes_.begin())});
     }
-    for (std::size_t rank = 0; rank < order_.size(); ++rank)
-      for (std::size_t round = 0; round < rooms.size(); ++round)
-        if (runs[order_[rank]][round] != 0) in_round_[round].push_back(rank);
   }
 
-  /// Whether that changed anything.
-  bool improve(std::size_t early, std::size_t late) {
-    Knapsack knapsack;
-    knapsack.capacity = rooms_[early];
-    std::int64_t late_room = rooms_[late];
-    double present = 0;
-    bool moves = false;
-    for (std::vector<std::size_t>& each : by_size_) each.clear();
-    both_.clear();
-    const std::vector<std::size_t>& first = in_round_[early];
-    const std::vector<std::size_t>& second = in_round_[late];
-    for (auto a = first.begin(), b = second.begin(); a != first.end() || b != second.end();) {
-      const bool in_early = a != first.end() && (b == second.end() || *a <= *b);
-      const bool in_late = b != second.end() && (a == first.end() || *b <= *a);
-      const std::size_t rank = in_early ? *a : *b;
-      const std::int64_t room = sizes_[ranked_[rank].size];
-      a += in_early ? 1 : 0;
-      b += in_late ? 1 : 0;
-      if (in_early && in_late) {
-        both_.push_back(rank);
-        knapsack.capacity -= room;
-        late_room -= room;
-        continue;
-      }
-      by_size_[ranked_[rank].size].push_back(rank);
-      knapsack.least += room;
-      present += in_early ? ranked_[rank].urgency : 0;
-      moves = moves || in_late;
+  /// Until no two rounds can be improved.
+  void improve_all(WindowRuns& runs) {
+    constexpr int kSweepsMost = 20;
+    begin(runs);
+    const std::size_t rounds = rooms_.size();
+    // Two rounds that could not be improved cannot be while neither of them changes.
+    std::vector<int> changes(rounds, 0);                                  // Of each round.
+    std::vector<std::pair<int, int>> settled(rounds * rounds, {-1, -1});  // At these of the two.
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < kSweepsMost; ++sweep) {
+      changed = false;
+      for (std::size_t early = 0; early < rounds; ++early)
+        for (std::size_t late = early + 1; late < rounds; ++late) {
+          std::pair<int, int>& last = settled[early * rounds + late];
+          const std::pair<int, int> now(changes[early], changes[late]);
+          if (last == now) continue;
+          if (improve(rounds_[early], rounds_[late])) {
+            changed = true;
+            ++changes[early];
+            ++changes[late];
+          } else {
+            last = now;
+          }
+        }
     }
-    if (!moves) return false;
-    knapsack.least -= late_room;
-    for (std::size_t size = 0; size < sizes_.size(); ++size) {
-      if (by_size_[size].empty()) continue;
-      KnapsackSize units{sizes_[size], {}};
-      units.gains.reserve(by_size_[size].size());
-      for (const std::size_t rank : by_size_[size]) units.gains.push_back(ranked_[rank].urgency);
-      knapsack.sizes.push_back(std::move(units));
-    }
-    std::int64_t steps = steps_;
-    const auto answer = policies::solve(knapsack, present, steps);
-    if (!answer.has_value()) return false;
-    in_round_[early] = both_;
-    in_round_[late] = both_;
-    std::size_t at = 0;
-    for (const std::vector<std::size_t>& each : by_size_) {
-      if (each.empty()) continue;
-      const auto taken = static_cast<std::size_t>(answer->counts[at++]);
-      for (std::size_t i = 0; i < each.size(); ++i) {
-        const bool is_early = i < taken;
-        runs_[order_[each[i]]][early] = is_early ? 1 : 0;
-        runs_[order_[each[i]]][late] = is_early ? 0 : 1;
-        in_round_[is_early ? early : late].push_back(each[i]);
-      }
-    }
-    std::sort(in_round_[early].begin(), in_round_[early].end());
-    std::sort(in_round_[late].begin(), in_round_[late].end());
-    return true;
+    end(runs);
   }
 
  private:
   struct Ranked {
     double urgency = 0;
+    double density = 0;    ///< Urgency for each thousandth.
     std::size_t size = 0;  ///< Place of the job's in `sizes_`.
   };
+
+  /// The jobs of a round.
+  struct Round {
+    std::vector<std::uint64_t> ranks;  ///< As bits.
+    std::int64_t left = 0;             ///< Room that they leave.
+  };
+
+  /// Jobs of one size that run in one of two rounds.
+  struct OfSize {
+    std::vector<std::size_t> ranks;
+    std::vector<double> urgencies;
+  };
+
+  static constexpr std::size_t kBits = 64;
+
+  void begin(const WindowRuns& runs) {
+    for (std::size_t round = 0; round < rounds_.size(); ++round) {
+      rounds_[round].ranks.assign(order_.size() / kBits + 1, 0);
+      rounds_[round].left = rooms_[round];
+    }
+    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+      const std::span<const std::uint8_t> its = runs[order_[rank]];
+      for (std::size_t round = 0; round < rounds_.size(); ++round) {
+        if (its[round] == 0) continue;
+        flip(rounds_[round], rank);
+        rounds_[round].left -= room_of(rank);
+      }
+    }
+  }
+
+  void end(WindowRuns& runs) const {
+    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+      const std::span<std::uint8_t> its = runs[order_[rank]];
+      for (std::size_t round = 0; round < rounds_.size(); ++round)
+        its[round] = runs_in(rounds_[round], rank) ? 1 : 0;
+    }
+  }
+
+  static void flip(Round& round, std::size_t rank) {
+    round.ranks[rank / kBits] ^= std::uint64_t{1} << rank % kBits;
+  }
+
+  static bool runs_in(const Round& round, std::size_t rank) {
+    return (round.ranks[rank / kBits] >> rank % kBits & 1) != 0;
+  }
+
+  std::int64_t room_of(std::size_t rank) const { return sizes_[ranked_[rank].size]; }
+
+  /// Whether that changed anything.
+  bool improve(Round& early, Round& late) {
+    double present = 0;
+    if (!compare(early, late, present)) return false;
+    knapsack_.sizes.clear();
+    for (std::size_t size = 0; size < sizes_.size(); ++size)
+      if (!by_size_[size].ranks.empty())
+        knapsack_.sizes.push_back({sizes_[size], by_size_[size].urgencies});
+    std::int64_t steps = steps_;
+    const auto answer = solver_.solve(knapsack_, present, steps);
+    if (!answer.has_value()) return false;
+    std::size_t at = 0;
+    for (const OfSize& each : by_size_) {
+      if (each.ranks.empty()) continue;
+      const auto taken = static_cast<std::size_t>(answer->counts[at++]);
+      for (std::size_t i = 0; i < each.ranks.size(); ++i)
+        if (runs_in(early, each.ranks[i]) != (i < taken)) exchange(early, late, each.ranks[i]);
+    }
+    return true;
+  }
+
+  /// Moves the job from the one to the other.
+  void exchange(Round& early, Round& late, std::size_t rank) {
+    const std::int64_t room = runs_in(early, rank) ? room_of(rank) : -room_of(rank);
+    flip(early, rank);
+    flip(late, rank);
+    early.left += room;
+    late.left -= room;
+  }
+
+  /// Fills in the knapsack of the jobs that run in one of the two, and the urgency of those in the
+  /// earlier one. Whether others can be better.
+  bool compare(const Round& early, const Round& late, double& present) {
+    for (OfSize& each : by_size_) {
+      each.ranks.clear();
+      each.urgencies.clear();
+    }
+    knapsack_.capacity = early.left;
+    knapsack_.least = -late.left;
+    double early_least = std::numeric_limits<double>::infinity();  // Density of theirs,
+    double late_greatest = -1;                                     // and of the others.
+    for (std::size_t word = 0; word < early.ranks.size(); ++word) {
+      const std::uint64_t in_early = early.ranks[word];
+      for (std::uint64_t left = in_early ^ late.ranks[word]; left != 0; left &= left - 1) {
+        const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+        const Ranked& ranked = ranked_[word * kBits + bit];
+        OfSize& alike = by_size_[ranked.size];
+        alike.ranks.push_back(word * kBits + bit);
+        alike.urgencies.push_back(ranked.urgency);
+        if ((in_early >> bit & 1) == 0) {
+          late_greatest = std::max(late_greatest, ranked.density);
+          continue;
+        }
+        knapsack_.capacity += sizes_[ranked.size];
+        knapsack_.least += sizes_[ranked.size];
+        present += ranked.urgency;
+        early_least = std::min(early_least, ranked.density);
+      }
+    }
+    // A full round of the densest jobs is the best there is: so says the fractional knapsack.
+    return late_greatest >= 0 && (early.left != 0 || early_least < late_greatest);
+  }
 
   const std::vector<std::int64_t>& rooms_;
   std::vector<std::size_t> order_;   ///< Of jobs, the most urgent first: [rank].
   std::vector<Ranked> ranked_;       ///< Of the job of each rank.
   std::vector<std::int64_t> sizes_;  ///< Rooms that jobs take, falling.
   std::int64_t steps_;
-  Runs& runs_;
-  std::vector<std::vector<std::size_t>> in_round_;  ///< Ranks of those that run in it, ascending.
-  std::vector<std::vector<std::size_t>> by_size_;   ///< Ranks; kept for its memory, as is the next.
-  std::vector<std::size_t> both_;
+  std::vector<Round> rounds_;
+  std::vector<OfSize> by_size_;  ///< Of two rounds, as is the next.
+  Knapsack knapsack_;
+  KnapsackSolver& solver_;
 };
 
-/// Improves two rounds at a time until no two can be improved.
-void improve_by_two(const std::vector<WindowJob>& jobs,
-                    const WindowPlace& place,
-                    const WindowSettings& settings,
-                    const std::vector<double>& urgencies,
-                    Runs& runs) {
-  constexpr int kSweepsMost = 20;
-  constexpr std::int64_t kSteps = 1000;
-  TwoRounds two(jobs, place.rooms, urgencies, std::min(settings.steps, kSteps), runs);
-  const std::size_t rounds = place.rooms.size();
-  // Two rounds that could not be improved cannot be while neither of them changes.
-  std::vector<int> changes(rounds, 0);                                  // Of each round.
-  std::vector<std::pair<int, int>> settled(rounds * rounds, {-1, -1});  // At these of the two.
-  bool changed = true;
-  for (int sweep = 0; changed && sweep < kSweepsMost; ++sweep) {
-    changed = false;
-    for (std::size_t early = 0; early < rounds; ++early)
-      for (std::size_t late = early + 1; late < rounds; ++late) {
-        std::pair<int, int>& last = settled[early * rounds + late];
-        const std::pair<int, int> now(changes[early], changes[late]);
-        if (last == now) continue;
-        if (two.improve(early, late)) {
-          changed = true;
-          ++changes[early];
-          ++changes[late];
-        } else {
-          last = now;
-        }
-      }
+/// Gives jobs their rounds in this order, each the earliest that hold it. Notes for each whether it
+/// got too few; whether none did.
+bool give_earliest(const std::vector<WindowJob>& jobs,
+                   const std::vector<int>& counts,
+                   const std::vector<std::size_t>& order,
+                   std::vector<std::int64_t> rooms,
+                   WindowRuns& runs,
+                   std::vector<std::uint8_t>& too_few) {
+  bool all = true;
+  runs = WindowRuns(jobs.size(), rooms.size(), 0);
+  std::size_t first = 0;  // The first round that is not full.
+  for (const std::size_t job : order) {
+    const std::span<std::uint8_t> its = runs[job];
+    int left = counts[job];
+    while (first < rooms.size() && rooms[first] <= 0) ++first;
+    for (std::size_t round = first; left > 0 && round < rooms.size(); ++round) {
+      if (rooms[round] < jobs[job].room) continue;
+      rooms[round] -= jobs[job].room;
+      its[round] = 1;
+      --left;
+    }
+    too_few[job] = left > 0 ? 1 : 0;
+    all = all && left == 0;
   }
+  return all;
 }
 
 /// The most urgent for its size first, each in the earliest rounds; those that then find too few
@@ -260,21 +336,20 @@ bool order_greedily(const std::vector<WindowJob>& jobs,
                     const WindowPlace& place,
                     const std::vector<double>& urgencies,
                     const std::vector<int>& counts,
-                    Runs& runs) {
+                    WindowRuns& runs) {
   constexpr int kTries = 10;
-  const auto density = [&](std::size_t job) {
-    return urgencies[job] / static_cast<double>(jobs[job].room);
-  };
+  std::vector<double> densities;
+  for (std::size_t job = 0; job < jobs.size(); ++job)
+    densities.push_back(urgencies[job] / static_cast<double>(jobs[job].room));
   std::vector<std::size_t> order = indices(jobs.size());
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return density(a) > density(b);
+    return densities[a] > densities[b];
   });
-  const auto in_turn = [](std::int64_t, std::int64_t) { return false; };
+  std::vector<std::uint8_t> too_few(jobs.size(), 0);
   for (int tried = 0; tried < kTries; ++tried) {
-    if (give_rounds(jobs, counts, order, place.rooms, in_turn, runs)) return true;
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t job) {
-      return count_of(runs[job]) < counts[job];
-    });
+    if (give_earliest(jobs, counts, order, place.rooms, runs, too_few)) return true;
+    std::stable_partition(
+        order.begin(), order.end(), [&](std::size_t job) { return too_few[job] != 0; });
   }
   return false;
 }
@@ -285,21 +360,21 @@ void order_rounds(const std::vector<WindowJob>& jobs,
                   const WindowPlace& place,
                   const WindowSettings& settings,
                   const std::vector<double>& weights,
+                  KnapsackSolver& solver,
                   WindowSchedule& schedule) {
+  constexpr std::int64_t kSteps = 1000;  // Of one pair of rounds.
   std::vector<int> counts;
   std::vector<double> urgencies;
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    counts.push_back(count_of(schedule.runs[job]));
+    counts.push_back(schedule.runs.count(job));
     urgencies.push_back(weights[job] / std::max(counts.back(), 1));
   }
-  Runs greedy;
-  if (order_greedily(jobs, place, urgencies, counts, greedy)) {
-    improve_by_two(jobs, place, settings, urgencies, greedy);
-  } else {
-    greedy.clear();
-  }
-  improve_by_two(jobs, place, settings, urgencies, schedule.runs);
-  if (!greedy.empty() && lateness(greedy, weights) < lateness(schedule.runs, weights))
+  TwoRounds two(jobs, place.rooms, urgencies, std::min(settings.steps, kSteps), solver);
+  WindowRuns greedy;
+  const bool is_greedy = order_greedily(jobs, place, urgencies, counts, greedy);
+  if (is_greedy) two.improve_all(greedy);
+  two.improve_all(schedule.runs);
+  if (is_greedy && lateness(greedy, weights) < lateness(schedule.runs, weights))
     schedule.runs = std::move(greedy);
 }
 
@@ -312,7 +387,7 @@ std::optional<WindowSchedule> all_fit(const std::vector<WindowJob>& jobs,
   WindowSchedule out;
   out.path = WindowPath::AllFit;
   out.rounds.assign(jobs.size(), static_cast<int>(place.rooms.size()));
-  out.runs.assign(jobs.size(), std::vector<std::uint8_t>(place.rooms.size(), 1));
+  out.runs = WindowRuns(jobs.size(), place.rooms.size(), 1);
   return out;
 }
 
@@ -320,8 +395,9 @@ std::optional<WindowSchedule> all_fit(const std::vector<WindowJob>& jobs,
 std::optional<WindowSchedule> solve_counts(const std::vector<WindowJob>& jobs,
                                            const WindowPlace& place,
                                            const WindowSettings& settings,
-                                           const std::vector<double>& weights) {
-  auto counts = best_counts(jobs, place, settings, weights);
+                                           const std::vector<double>& weights,
+                                           KnapsackSolver& solver) {
+  auto counts = best_counts(jobs, place, settings, weights, solver);
   if (!counts.has_value()) return std::nullopt;
   WindowSchedule out;
   out.path = weights.empty() ? WindowPath::Fair : WindowPath::Relaxed;
@@ -334,11 +410,16 @@ std::optional<WindowSchedule> solve_counts(const std::vector<WindowJob>& jobs,
 }  // namespace
 
 double log_utility(double progress) {
+  std::size_t line = 0;
+  return log_utility(progress, line);
+}
+
+double log_utility(double progress, std::size_t& line) {
   static const std::array<double, kProgress.size()> values = utilities();
-  for (std::size_t i = 1; i < kProgress.size(); ++i) {
-    if (progress > kProgress[i]) continue;
-    const double part = (progress - kProgress[i - 1]) / (kProgress[i] - kProgress[i - 1]);
-    return values[i - 1] + part * (values[i] - values[i - 1]);
+  for (; line + 1 < kProgress.size(); ++line) {
+    if (progress > kProgress[line + 1]) continue;
+    const double part = (progress - kProgress[line]) / (kProgress[line + 1] - kProgress[line]);
+    return values[line] + part * (values[line + 1] - values[line]);
   }
   return values.back();
 }
@@ -375,18 +456,24 @@ double late_weight(double rho, bool ends_within_round, double rho_max, double po
   return math::pow(rho, ends_within_round ? urgent_power : power);
 }
 
-WindowSchedule solve_window(const std::vector<WindowJob>& jobs,
-                            const WindowPlace& place,
-                            const WindowSettings& settings) {
+WindowSchedule WindowSolver::solve(const std::vector<WindowJob>& jobs,
+                                   const WindowPlace& place,
+                                   const WindowSettings& settings) {
   invariant(!jobs.empty() && place.rooms.size() == static_cast<std::size_t>(settings.rounds),
             "a window has jobs and a room for each round");
   if (auto all = all_fit(jobs, place)) return std::move(*all);
-  if (auto fair = solve_counts(jobs, place, settings, {})) return std::move(*fair);
+  if (auto fair = solve_counts(jobs, place, settings, {}, knapsacks_)) return std::move(*fair);
   const std::vector<double> weights = weights_of(jobs, place, settings);
-  auto relaxed = solve_counts(jobs, place, settings, weights);
+  auto relaxed = solve_counts(jobs, place, settings, weights, knapsacks_);
   invariant(relaxed.has_value(), "a window without finish times has a schedule");
-  order_rounds(jobs, place, settings, weights, *relaxed);
+  order_rounds(jobs, place, settings, weights, knapsacks_, *relaxed);
   return std::move(*relaxed);
+}
+
+WindowSchedule solve_window(const std::vector<WindowJob>& jobs,
+                            const WindowPlace& place,
+                            const WindowSettings& settings) {
+  return WindowSolver().solve(jobs, place, settings);
 }
 
 }  // namespace orrery::policies

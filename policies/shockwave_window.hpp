@@ -4,9 +4,13 @@
 // Machine Learning*, NSDI 2023, section 6, and its artifact.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "policies/concave_knapsack.hpp"
 
 namespace orrery::policies {
 
@@ -44,16 +48,46 @@ enum class WindowPath : std::uint8_t {
   Relaxed,  ///< They cannot; jobs that are late weigh more instead.
 };
 
+/// For every job and round of a window 1 where the job runs in it, else 0.
+class WindowRuns {
+ public:
+  WindowRuns() = default;
+
+  /// All of them are `run`.
+  WindowRuns(std::size_t jobs, std::size_t rounds, std::uint8_t run)
+      : rounds_(rounds), runs_(jobs * rounds, run) {}
+
+  std::span<std::uint8_t> operator[](std::size_t job) { return {at(job), rounds_}; }
+
+  std::span<const std::uint8_t> operator[](std::size_t job) const { return {at(job), rounds_}; }
+
+  /// In how many rounds the job runs.
+  int count(std::size_t job) const {
+    return static_cast<int>(std::count(at(job), at(job) + rounds_, 1));
+  }
+
+ private:
+  std::uint8_t* at(std::size_t job) { return runs_.data() + job * rounds_; }
+
+  const std::uint8_t* at(std::size_t job) const { return runs_.data() + job * rounds_; }
+
+  std::size_t rounds_ = 0;
+  std::vector<std::uint8_t> runs_;
+};
+
 /// Which jobs run in which rounds.
 struct WindowSchedule {
   WindowPath path = WindowPath::Fair;
-  std::vector<std::vector<std::uint8_t>> runs;  ///< [job][round], 0 or 1.
-  std::vector<int> rounds;                      ///< Of each job, as the program chose.
-  double objective = 0;                         ///< Of the program; 0 of AllFit.
+  WindowRuns runs;
+  std::vector<int> rounds;  ///< Of each job, as the program chose.
+  double objective = 0;     ///< Of the program; 0 of AllFit.
 };
 
 /// ln of the progress (0 to 1) by straight lines between 0, 0.2, ..., 1, with ln 1e-6 at 0.
 double log_utility(double progress);
+
+/// The same, for progress that only rises: `line` is where the last call left it, 0 for the first.
+double log_utility(double progress, std::size_t& line);
 
 /// Seconds that may remain of the job after the window for it to keep its finish time.
 double rest_allowed(const WindowJob& job, const WindowPlace& place, const WindowSettings& settings);
@@ -77,19 +111,31 @@ struct FairFinish {
 /// q: 1 up to `rho_max`; beyond it rho^power, and rho^100 for a job that ends within a round.
 double late_weight(double rho, bool ends_within_round, double rho_max, double power);
 
-/// Maximises (1 / (J W)) sum of utilities - k x the largest predicted rest, so that no round holds
-/// more than its room and no job ends later than rho_max x its fair finish time; where that cannot
-/// be, without the last, with utilities weighted by `late_weight`, and then with the weighted jobs
-/// as early in the window as they can be. `jobs` not empty.
-///
-/// A job's utility depends on how many rounds it gets and not on which. So the first program has
-/// one whole number for each job in place of the published binary for each round, under the room of
-/// all rounds together (`best_counts`, exact). Rounds are given out afterwards, the largest jobs
-/// first, each the emptiest rounds: where sizes are such that this misses a round that some packing
-/// would have held, the job has one round less. The second program, which minimises the sum of
-/// weight x mean round, is not solved but searched: from two schedules, any two rounds exchange
-/// jobs for the best (exact for these two) until no two can be improved. Weights above 10^7 are cut
-/// there.
+/// Makes one schedule after the other, and keeps the memory that it took for the next one.
+class WindowSolver {
+ public:
+  /// Maximises (1 / (J W)) sum of utilities - k x the largest predicted rest, so that no round
+  /// holds more than its room and no job ends later than rho_max x its fair finish time; where that
+  /// cannot be, without the last, with utilities weighted by `late_weight`, and then with the
+  /// weighted jobs as early in the window as they can be. `jobs` not empty.
+  ///
+  /// A job's utility depends on how many rounds it gets and not on which. So the first program has
+  /// one whole number for each job in place of the published binary for each round, under the room
+  /// of all rounds together (`best_counts`, exact). Rounds are given out afterwards, the largest
+  /// jobs first, each the emptiest rounds: where sizes are such that this misses a round that some
+  /// packing would have held, the job has one round less. The second program, which minimises the
+  /// sum of weight x mean round, is not solved but searched: from two schedules, any two rounds
+  /// exchange jobs for the best (exact for these two) until no two can be improved. Weights above
+  /// 10^7 are cut there.
+  WindowSchedule solve(const std::vector<WindowJob>& jobs,
+                       const WindowPlace& place,
+                       const WindowSettings& settings);
+
+ private:
+  KnapsackSolver knapsacks_;
+};
+
+/// As `WindowSolver`, once.
 WindowSchedule solve_window(const std::vector<WindowJob>& jobs,
                             const WindowPlace& place,
                             const WindowSettings& settings);

@@ -160,7 +160,7 @@ void Driver::encode_batch() {
   for (const Event& event : events_) {
     if (const auto* begun = std::get_if<EpochStarted>(&event.body))
       writer_ = std::max(writer_, begun->epoch);
-    encode(event, bytes_);
+    if (options_.journals) encode(event, bytes_);
     ends_.push_back(bytes_.size());
   }
 }
@@ -174,9 +174,11 @@ bool Driver::append() {
   for (const std::size_t end : ends_) {
     sequence = sequence.next();
     const std::span<const std::byte> bytes = bytes_.bytes().subspan(begin, end - begin);
-    Digester digester(chain);
-    digester.update(bytes);
-    chain = digester.finish();
+    if (options_.journals) {
+      Digester digester(chain);
+      digester.update(bytes);
+      chain = digester.finish();
+    }
     records_.push_back({sequence, chain, bytes});
     begin = end;
   }

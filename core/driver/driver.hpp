@@ -41,6 +41,9 @@ struct DriverOptions {
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant, beside one for each job,
                                              ///< that count as no progress.
   bool fingerprints_orders = false;          ///< `term_orders` tells what was ordered.
+  /// False: records are counted only, neither encoded nor chained. For runs of which nobody reads a
+  /// journal, in stores that keep none.
+  bool journals = true;
   /// After a plan was lost the policy is asked again so much later; each time in a row doubles it.
   Duration lost_plan_pause = Duration::seconds(1);
   Duration lost_plan_pause_max = Duration::seconds(60);

@@ -26,6 +26,7 @@ struct EndedJob {
 /// How a candidate is rehearsed. Candidates that are compared are given the same.
 struct RehearsalOptions {
   std::uint64_t events_max = 0;      ///< Simulated events; the run ends after so many.
+  Instant until = Instant::never();  ///< And there at the latest.
   Duration restart;                  ///< What a job that was stopped loses when it starts again.
   std::uint64_t draw = 0;            ///< Which of the possible run times; equal draws are equal.
   std::vector<EndedJob> ended = {};  ///< Of this cluster, as far as they are remembered.
@@ -42,12 +43,14 @@ struct RehearsedJob {
 /// What came of a rehearsal.
 struct RehearsedRun {
   std::vector<RehearsedJob> jobs;  ///< That are live in the view, by id.
-  Instant until;                   ///< How far it came; never: to the last job's end.
-  std::uint64_t events = 0;        ///< Simulated.
+  /// How far it came. Never: until all jobs had ended, or nothing could happen any more.
+  Instant until;
+  std::uint64_t events = 0;  ///< Simulated.
 };
 
-/// Runs what a view shows on in a model, by nothing but what the view's controller knows. Equal
-/// views, candidates and options give equal runs.
+/// Runs what a view shows on in a model, by nothing but what the view's controller knows. The
+/// candidate is asked for plans when its own triggers say so. Equal views, candidates and options
+/// give equal runs.
 class Rehearsal {
  public:
   virtual ~Rehearsal() = default;

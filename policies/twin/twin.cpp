@@ -108,6 +108,7 @@ Twin::Twin(TwinParameters parameters,
       ahead_(candidates_.size(), 0) {
   invariant(!candidates_.empty() && rehearsal_ != nullptr, "a twin has candidates and a model");
   std::int64_t period_ns = parameters_.period.ns;
+  std::vector<Duration> periods;
   for (const TwinCandidate& candidate : candidates_) {
     const std::unique_ptr<Policy> policy = candidate.make();
     const Triggers own = policy->triggers();
@@ -115,12 +116,25 @@ Twin::Twin(TwinParameters parameters,
     triggers_.completion |= own.completion;
     triggers_.capacity |= own.capacity;
     period_ns = std::gcd(period_ns, own.period.ns);
+    periods.push_back(own.period);
     sizes_jobs_ |= policy->sizes_jobs();
     tunes_batches_ |= policy->tunes_batches();
   }
   // Periods that hardly ever meet are not worth a plan each second.
   triggers_.period = std::max(Duration{period_ns}, Duration::seconds(1));
   current_ = candidates_.front().make();
+  put_in_turn(periods);
+}
+
+// What is compared ends where the first rehearsal ends with its budget, so that the others need go
+// no further. The more often a candidate is asked, the less far it comes.
+void Twin::put_in_turn(const std::vector<Duration>& periods) {
+  in_turn_.resize(candidates_.size());
+  std::iota(in_turn_.begin(), in_turn_.end(), std::size_t{0});
+  const auto length = [&](std::size_t i) {
+    return periods[i] > Duration::zero() ? periods[i] : Duration::forever();
+  };
+  std::ranges::stable_sort(in_turn_, {}, length);
 }
 
 Plan Twin::allocate(const JobView& job, const ClusterView& view) {
@@ -136,13 +150,26 @@ Plan Twin::optimize(const ClusterView& view) {
   const std::int64_t cycle = view.now().ns / parameters_.period.ns;
   if (cycle > cycle_) {
     cycle_ = cycle;
-    if (is_worth_rehearsing(view))
+    if (is_due(view) && is_worth_rehearsing(view))
       if (PlanChoice made = decide(view); !made.empty()) choice = std::move(made);
   }
   Plan plan =
       std::exchange(is_new_, false) ? current_->optimize(AnewView(view)) : current_->optimize(view);
   plan.choice = std::move(choice);
   return plan;
+}
+
+// A burst of jobs may want another policy at once.
+bool Twin::is_due(const ClusterView& view) const {
+  constexpr std::uint64_t kFewJobs = 4;
+  return cycle_ >= due_ || view.waiting().size() >= 2 * waiting_ + kFewJobs;
+}
+
+void Twin::decide_next(const ClusterView& view, bool is_close) {
+  constexpr std::int64_t kCalm = 48;
+  calm_ = is_close ? 0 : calm_ + 1;
+  due_ = cycle_ + std::clamp<std::int64_t>(calm_ / kCalm, 1, parameters_.pause_max);
+  waiting_ = view.waiting().size();
 }
 
 // While nothing waits and no job can change its size, all candidates do the same: nothing.
@@ -165,17 +192,19 @@ std::unique_ptr<Policy> Twin::copy_of_current() const {
 }
 
 std::vector<RehearsedRun> Twin::rehearse(const ClusterView& view) const {
-  const RehearsalOptions options{parameters_.events_max / candidates_.size(),
-                                 parameters_.restart,
-                                 parameters_.seed + static_cast<std::uint64_t>(cycle_),
-                                 ended_.ended()};
-  std::vector<RehearsedRun> runs;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+  RehearsalOptions options;
+  options.events_max = parameters_.events_max / candidates_.size();
+  options.restart = parameters_.restart;
+  options.draw = parameters_.seed + static_cast<std::uint64_t>(cycle_);
+  options.ended = ended_.ended();
+  std::vector<RehearsedRun> runs(candidates_.size());
+  for (const std::size_t i : in_turn_) {
     const std::unique_ptr<Policy> policy =
         i == in_force_ ? copy_of_current() : candidates_[i].make();
     auto run = rehearsal_->run(view, *policy, options);
     if (!run) return {};
-    runs.push_back(std::move(*run));
+    options.until = std::min(options.until, run->until);
+    runs[i] = std::move(*run);
   }
   return runs;
 }
@@ -191,8 +220,9 @@ PlanChoice Twin::decide(const ClusterView& view) {
     ahead_[i] = (ahead_[i] + static_cast<std::int64_t>(std::llround(part * kMillion))) / 2;
     if (ahead_[i] > ahead_[best]) best = i;
   }
-  if (ahead_[best] <= static_cast<std::int64_t>(std::llround(parameters_.margin * kMillion)))
-    return {};
+  const auto margin = static_cast<std::int64_t>(std::llround(parameters_.margin * kMillion));
+  decide_next(view, ahead_[best] > margin / 4);
+  if (ahead_[best] <= margin) return {};
   const std::size_t before = in_force_;
   adopt(best);
   return {candidates_[best].name, reason_of(scores, runs, before)};
@@ -223,6 +253,9 @@ void Twin::save(ByteWriter& out) const {
   out.boolean(is_new_);
   out.boolean(told_);
   out.signed_varint(cycle_);
+  out.signed_varint(due_);
+  out.signed_varint(calm_);
+  out.varint(waiting_);
   for (const std::int64_t ahead : ahead_) out.signed_varint(ahead);
   ended_.save(out);
   ByteWriter own;
@@ -235,6 +268,9 @@ void Twin::load(ByteReader& in) {
   is_new_ = in.boolean();
   told_ = in.boolean();
   cycle_ = in.signed_varint();
+  due_ = in.signed_varint();
+  calm_ = in.signed_varint();
+  waiting_ = in.varint();
   for (std::int64_t& ahead : ahead_) ahead = in.signed_varint();
   ended_.load(in);
   current_ = candidates_[in_force_].make();

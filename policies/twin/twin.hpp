@@ -25,7 +25,8 @@ enum class TwinObjective : std::uint8_t {
 
 struct TwinParameters {
   TwinObjective objective = TwinObjective::MeanJct;
-  Duration period = Duration::seconds(600);  ///< Between two decisions.
+  Duration period = Duration::seconds(600);  ///< Between two decisions, at least.
+  std::int64_t pause_max = 8;                ///< At most so many periods, at least 1.
   std::uint64_t events_max = 20'000;         ///< Of all candidates together, in one decision.
   double margin = 0.02;                      ///< By which part another must be better, 0 to 1.
   Duration restart = Duration::seconds(30);  ///< What a preempted job loses, in rehearsals.
@@ -47,6 +48,9 @@ std::vector<double> scores_of(TwinObjective objective,
 /// The candidate in force is asked for plans, as if it were alone. Once a period all are rehearsed:
 /// the one in force goes on from where it is, the others begin anew, which is what they do when
 /// they are adopted. The first is in force until another has shown to be better.
+///
+/// Where no other comes near to being better, the next decision is twice as many periods away as
+/// the last one was, up to `pause_max`; unless the queue doubles before.
 ///
 /// Another is adopted where its advantage, halved with each decision that is past, is above
 /// `margin`: an advantage of two margins is enough at once, one of little more than a margin has to
@@ -76,9 +80,12 @@ class Twin final : public Policy {
   void load(ByteReader& in) override;
 
  private:
+  bool is_due(const ClusterView& view) const;
   bool is_worth_rehearsing(const ClusterView& view) const;
+  void decide_next(const ClusterView& view, bool is_close);
   PlanChoice decide(const ClusterView& view);
   std::vector<RehearsedRun> rehearse(const ClusterView& view) const;
+  void put_in_turn(const std::vector<Duration>& periods);
   std::unique_ptr<Policy> copy_of_current() const;
   void adopt(std::size_t candidate);
   std::string reason_of(std::span<const double> scores,
@@ -88,14 +95,18 @@ class Twin final : public Policy {
   TwinParameters parameters_;
   std::vector<TwinCandidate> candidates_;
   std::shared_ptr<Rehearsal> rehearsal_;
+  std::vector<std::size_t> in_turn_;  ///< Candidates in the order of their rehearsals.
   Triggers triggers_;
   bool sizes_jobs_ = false;
   bool tunes_batches_ = false;
   std::size_t in_force_ = 0;
   std::unique_ptr<Policy> current_;
-  bool is_new_ = false;  ///< It has seen no view yet.
-  bool told_ = false;    ///< Users know which one is in force.
-  std::int64_t cycle_ = 0;
+  bool is_new_ = false;        ///< It has seen no view yet.
+  bool told_ = false;          ///< Users know which one is in force.
+  std::int64_t cycle_ = 0;     ///< The period now.
+  std::int64_t due_ = 0;       ///< That of the next decision.
+  std::int64_t calm_ = 0;      ///< Decisions in a row at which no other came near to being better.
+  std::uint64_t waiting_ = 0;  ///< Jobs that waited at the last decision.
   std::vector<std::int64_t> ahead_;  ///< By candidate: advantage over the one in force, millionths.
   EndedJobs ended_;
 };

@@ -45,6 +45,7 @@ Result<std::unique_ptr<Policy>> make_twin(const ParameterValues& values,
                                           const PolicyArguments& arguments) {
   TwinParameters parameters;
   parameters.period = values.duration("period");
+  parameters.pause_max = values.integer("pause_max");
   parameters.events_max = static_cast<std::uint64_t>(values.integer("events_max"));
   parameters.margin = values.number("margin");
   parameters.restart = values.duration("restart");

@@ -21,12 +21,14 @@ class ForkedRun {
       : machines_(scenario, source),
         world_(machines_, source, controller.state()),
         planner_(policy, Duration::zero(), nullptr),
-        driver_(controller, world_, nowhere_, planner_, &observer, {}) {
+        driver_(controller, world_, nowhere_, planner_, &observer, {.journals = false}) {
     driver_.continue_from({}, controller.state().sequence);
     controller.resume();
   }
 
   Driver& driver() { return driver_; }
+
+  Instant now() const { return world_.now(); }
 
  private:
   ModelWorld machines_;

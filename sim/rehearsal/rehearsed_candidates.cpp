@@ -120,13 +120,23 @@ class JobWatch final : public RunObserver {
   Instant last_;
 };
 
+/// The state as if the candidate alone were asked.
+State asked_by(State state, const Policy& candidate) {
+  const Triggers triggers = candidate.triggers();
+  state.settings.plan_on_submission = triggers.submission;
+  state.settings.plan_on_completion = triggers.completion;
+  state.settings.plan_on_capacity = triggers.capacity;
+  state.settings.plan_period = triggers.period;
+  return state;
+}
+
 }  // namespace
 
 std::optional<RehearsedRun> ForkedRehearsal::run(const ClusterView& view,
                                                  Policy& candidate,
                                                  const RehearsalOptions& options) {
   if (view.state() == nullptr) return std::nullopt;
-  Controller controller(*view.state());
+  Controller controller(asked_by(*view.state(), candidate));
   const State& state = controller.state();
   RehearsedRun out;
   const RunTimes times(options);
@@ -150,8 +160,15 @@ std::optional<RehearsedRun> ForkedRehearsal::run(const ClusterView& view,
   ForkedJobs source(state.now, std::move(live), {});
   JobWatch watch(out, options.events_max);
   ForkedRun run(controller, scenario, source, candidate, watch);
-  run.driver().run(Instant::never());
-  out.until = watch.is_over() ? Instant::never() : std::max(state.now, watch.last());
+  const RunEnd end = run.driver().run(options.until);
+  const bool came_to_end = watch.is_over() || end == RunEnd::Finished;
+  if (!came_to_end) {
+    out.until = std::max(state.now, watch.last());
+  } else if (!watch.is_over() && run.now() >= options.until) {
+    out.until = options.until;
+  } else {
+    out.until = Instant::never();
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "core/base/random.hpp"
 
@@ -13,18 +14,20 @@ namespace {
 
 using policies::Knapsack;
 using policies::KnapsackAnswer;
-using policies::KnapsackSize;
+using policies::KnapsackSolver;
 
-Knapsack random_knapsack(Random& random) {
+/// `gains` hold those of the knapsack.
+Knapsack random_knapsack(Random& random, std::vector<std::vector<double>>& gains) {
   Knapsack out;
   const auto count = random.between(1, 4);
+  gains.assign(4, {});
   for (std::int64_t size = 9; static_cast<std::int64_t>(out.sizes.size()) < count && size > 0;
        size -= random.between(1, 2)) {
-    KnapsackSize units{size, {}};
+    std::vector<double>& its = gains[out.sizes.size()];
     for (auto left = random.between(0, 5); left > 0; --left)
-      units.gains.push_back(static_cast<double>(random.between(0, 20) * size) / 7);
-    std::sort(units.gains.rbegin(), units.gains.rend());
-    out.sizes.push_back(std::move(units));
+      its.push_back(static_cast<double>(random.between(0, 20) * size) / 7);
+    std::sort(its.rbegin(), its.rend());
+    out.sizes.push_back({size, its});
   }
   out.capacity = random.between(0, 40);
   out.least = std::max<std::int64_t>(out.capacity - random.between(0, 40), 0);
@@ -43,7 +46,7 @@ std::optional<double> greatest(const Knapsack& knapsack,
     return taken >= knapsack.least ? std::optional<double>(0) : std::nullopt;
   std::optional<double> best;
   double gain = 0;
-  const KnapsackSize& units = knapsack.sizes[at];
+  const policies::KnapsackSize& units = knapsack.sizes[at];
   for (std::size_t count = 0; count <= units.gains.size(); ++count) {
     const auto more = static_cast<std::int64_t>(count);
     const auto rest = greatest(
@@ -59,7 +62,8 @@ TEST(ConcaveKnapsack, IsAsGoodAsEveryChoice) {
   int without = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     Random random = Random::stream(seed, "knapsack");
-    const Knapsack knapsack = random_knapsack(random);
+    std::vector<std::vector<double>> gains;
+    const Knapsack knapsack = random_knapsack(random, gains);
     std::int64_t steps = 1'000'000;
     const auto found = policies::solve(knapsack, -1, steps);
     const auto best = greatest(knapsack, 0, 0, 0);
@@ -83,9 +87,29 @@ TEST(ConcaveKnapsack, IsAsGoodAsEveryChoice) {
   EXPECT_GT(without, 100) << "no choice is large enough";
 }
 
+TEST(ConcaveKnapsack, OneAfterTheOtherIsAsEachAlone) {
+  KnapsackSolver solver;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Random random = Random::stream(seed, "knapsacks in turn");
+    std::vector<std::vector<double>> gains;
+    const Knapsack knapsack = random_knapsack(random, gains);
+    std::int64_t steps = random.between(0, 20);
+    std::int64_t steps_alone = steps;
+    const auto found = solver.solve(knapsack, -1, steps);
+    const auto alone = policies::solve(knapsack, -1, steps_alone);
+    ASSERT_EQ(found.has_value(), alone.has_value()) << "seed " << seed;
+    EXPECT_EQ(steps, steps_alone) << "seed " << seed;
+    if (!found.has_value()) continue;
+    EXPECT_EQ(found->counts, alone->counts) << "seed " << seed;
+    EXPECT_EQ(found->value, alone->value) << "seed " << seed;
+  }
+}
+
 TEST(ConcaveKnapsack, WithoutStepsThereIsOneDive) {
+  const std::vector<double> of_three{9, 9, 9};
+  const std::vector<double> of_two{7, 7, 7};
   Knapsack knapsack;
-  knapsack.sizes = {{3, {9, 9, 9}}, {2, {7, 7, 7}}};
+  knapsack.sizes = {{3, of_three}, {2, of_two}};
   knapsack.capacity = 7;
   std::int64_t steps = 0;
   EXPECT_FALSE(policies::solve(knapsack, -1, steps).has_value());

@@ -255,7 +255,8 @@ TEST(ShockwaveWindow, WeightedCountsAreAsGoodAsEverySchedule) {
     WindowSettings settings = few_rounds(4);
     settings.makespan_weight = seed % 2 == 0 ? 1e-3 : 1e-1;
     const WindowPlace place = window_place(settings, 6, 0.5);
-    const auto found = policies::best_counts(jobs, place, settings, weights);
+    policies::KnapsackSolver solver;
+    const auto found = policies::best_counts(jobs, place, settings, weights, solver);
     ASSERT_TRUE(found.has_value());
     const auto best = best_window(jobs, 6, settings, weights);
     EXPECT_NEAR(found->objective, best, 1e-9) << "seed " << seed;
@@ -270,9 +271,31 @@ TEST(ShockwaveWindow, JobsOfMoreThanHalfARoundNeedOneEach) {
   const std::vector<WindowJob> jobs(3, WindowJob{5000, 10, 0, 100, 1000, 1e6});
   const WindowSettings settings = few_rounds(4);
   const WindowPlace place = window_place(settings, 8, 0.5);
-  const auto found = policies::best_counts(jobs, place, settings, {1, 1, 1});
+  policies::KnapsackSolver solver;
+  const auto found = policies::best_counts(jobs, place, settings, {1, 1, 1}, solver);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(std::accumulate(found->rounds.begin(), found->rounds.end(), 0), 4);
+}
+
+TEST(ShockwaveWindow, OneAfterTheOtherIsAsEachAlone) {
+  policies::WindowSolver solver;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random = Random::stream(seed, "windows in turn");
+    std::vector<WindowJob> jobs = window_jobs(random, static_cast<int>(random.between(1, 40)));
+    for (WindowJob& job : jobs) {
+      job.room = 1000 * (std::int64_t{1} << random.between(0, 3));
+      job.fair_finish_s = static_cast<double>(random.between(100, 3000));
+    }
+    const WindowSettings settings = few_rounds(static_cast<int>(random.between(1, 12)));
+    const WindowPlace place = window_place(settings, 16, 0.5);
+    const WindowSchedule schedule = solver.solve(jobs, place, settings);
+    const WindowSchedule alone = policies::solve_window(jobs, place, settings);
+    EXPECT_EQ(schedule.rounds, alone.rounds) << "seed " << seed;
+    EXPECT_EQ(schedule.objective, alone.objective) << "seed " << seed;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      EXPECT_TRUE(std::ranges::equal(schedule.runs[i], alone.runs[i])) << "seed " << seed;
+    expect_within_rooms(jobs, place, schedule);
+  }
 }
 
 // ---- The policy ----

@@ -6,7 +6,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "policies/registry.hpp"
 #include "policies/twin/candidates.hpp"
@@ -16,6 +19,7 @@
 namespace orrery {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::FakeCluster;
 using ::testing::HasSubstr;
@@ -138,6 +142,74 @@ TEST(Twin, CandidatesShareTheBudgetAndTheDraw) {
     EXPECT_EQ(asked.options.restart, Duration::seconds(45));
     EXPECT_EQ(asked.options.draw, rehearsal->asked.front().options.draw);
   }
+}
+
+/// All jobs end at the same time under each candidate; the budget of `las` ends before.
+class ShortRehearsal final : public Rehearsal {
+ public:
+  std::optional<RehearsedRun> run(const ClusterView& view,
+                                  Policy& candidate,
+                                  const RehearsalOptions& options) override {
+    asked.emplace_back(candidate.name(), options.until);
+    RehearsedRun run = testing::ends_after(view, 1000);
+    if (candidate.name() == "las/1") run.until = view.now() + Duration::seconds(500);
+    return run;
+  }
+
+  std::vector<std::pair<std::string, Instant>> asked;  ///< And where they had to end.
+};
+
+TEST(Twin, NoCandidateIsRehearsedBeyondWhereTheyAreCompared) {
+  const auto rehearsal = std::make_shared<ShortRehearsal>();
+  const auto policy = twin(rehearsal, {{"candidates", "fifo; las; fit"}});
+  FakeCluster cluster = crowded();
+  choices_of(*policy, cluster, 1);
+  const Instant end = cluster.now() + Duration::seconds(500);
+  using Asked = std::pair<std::string, Instant>;
+  EXPECT_THAT(
+      rehearsal->asked,
+      ElementsAre(
+          Asked{"fit/1", Instant::never()}, Asked{"las/1", Instant::never()}, Asked{"fifo/1", end}))
+      << "those that are asked most often come first";
+}
+
+/// Whether it was rehearsed in each of so many periods.
+std::vector<bool> decisions_of(Policy& policy,
+                               const ScriptedRehearsal& rehearsal,
+                               FakeCluster& cluster,
+                               int periods) {
+  std::vector<bool> out;
+  for (int i = 0; i < periods; ++i) {
+    const std::size_t before = rehearsal.asked.size();
+    choices_of(policy, cluster, 1);
+    out.push_back(rehearsal.asked.size() > before);
+  }
+  return out;
+}
+
+TEST(Twin, AfterALongCalmItDecidesLessOften) {
+  double part = 0;
+  const auto rehearsal =
+      std::make_shared<ScriptedRehearsal>([&](const std::string& policy, const ClusterView&) {
+        return policy == "srtf/1" ? 1000 * (1 - part) : 1000;
+      });
+  const auto policy = twin(rehearsal, {{"pause_max", "2"}});
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 96), Each(true));
+  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 4), ElementsAre(false, true, false, true));
+  for (int i = 0; i < 8; ++i) cluster.submit(testing::job().preemptible().estimate(1'000'000));
+  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 2), ElementsAre(true, false))
+      << "the queue has doubled";
+  part = 0.015;
+  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 4), Each(true))
+      << "another comes near to being better";
+}
+
+TEST(Twin, WithoutPausesItDecidesInEveryPeriod) {
+  const auto rehearsal = srtf_is_better(0);
+  const auto policy = twin(rehearsal, {{"pause_max", "1"}});
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(decisions_of(*policy, *rehearsal, cluster, 300), Each(true));
 }
 
 TEST(Twin, PlansAreThoseOfTheCandidateInForce) {

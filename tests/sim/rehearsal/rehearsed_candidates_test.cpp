@@ -119,6 +119,21 @@ TEST(RehearsedCandidates, EndWithTheirBudget) {
   }
 }
 
+TEST(RehearsedCandidates, EndWhereTheyAreToldTo) {
+  const Controller from = state_at(drawn_jobs(1, 1, 1, "fifo"), "200s");
+  for (const std::string policy : {"srtf", "las"}) {
+    const auto ends = ends_of(rehearsed(from, policy));
+    for (const auto& [last, end] : ends) {
+      RehearsalOptions options;
+      options.until = end;
+      const RehearsedRun cut = rehearsed(from, policy, options);
+      EXPECT_TRUE(cut.until == end || cut.until.is_never());
+      for (const RehearsedJob& job : cut.jobs)
+        EXPECT_EQ(job.ended, ends.at(job.id) <= end ? ends.at(job.id) : Instant::never());
+    }
+  }
+}
+
 TEST(RehearsedCandidates, UnknownRunTimesAreDrawnFromThoseThatEnded) {
   const Controller from = state_at(R"(
 policy: fifo
