@@ -192,6 +192,9 @@ class CapacityTrial {
 
   const FreeIndex& index() const { return copy_; }
 
+  /// Whether what is tried begins with this index itself, and not with what is expected later.
+  bool is_of(const FreeIndex& base) const { return base_ == &base; }
+
   /// Nodes taken from or given to since `sync`, possibly repeated.
   std::span<const NodeId> touched() const { return touched_; }
 

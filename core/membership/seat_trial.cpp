@@ -21,7 +21,8 @@ struct Taken {
 
 // Takes seats from a trial node by node. A trial knows how many devices are free and not which.
 // Where it has changed the node, a seat may be on devices that are held now if no job holds them
-// that keeps what it has, and so many came free there.
+// that keeps what it has, and so many came free there. A trial of what is expected later knows
+// nothing of who will hold what.
 class SeatTrial {
  public:
   SeatTrial(const State& state, const JobState& job, CapacityTrial& trial)
@@ -36,7 +37,7 @@ class SeatTrial {
           !state_.ledger.seat_fits(seat, demand, job_.row.id, turns_of(*job_.spec, role)))
         return false;
       Taken& here = taken_[seat.node];
-      if (!unchanged && bundle.share.is_whole()) {
+      if (!unchanged && is_of_now() && bundle.share.is_whole()) {
         const Holders holders = holders_on(seat.node);
         if ((seat.devices & holders.staying) != 0) return false;
         here.held |= seat.devices & holders.leaving;
@@ -73,7 +74,7 @@ class SeatTrial {
       offer.memory_free = free.memory;
       while (std::popcount(offer.free_devices) > free.devices)
         offer.free_devices &= offer.free_devices - 1;
-      const std::uint64_t staying = holders_on(offer.node).staying;
+      const std::uint64_t staying = is_of_now() ? holders_on(offer.node).staying : 0;
       while (std::popcount(offer.free_devices) < free.devices) {
         const std::uint64_t more = offer.all_devices & ~offer.free_devices & ~staying;
         if (more == 0) break;
@@ -103,6 +104,8 @@ class SeatTrial {
     }
     return out;
   }
+
+  bool is_of_now() const { return trial_.is_of(state_.ledger.free()); }
 
   bool is_unchanged(NodeId node) const {
     return trial_.index().at(node) == state_.ledger.free().at(node);

@@ -109,6 +109,21 @@ void DecisionCheck::check_notice(const FoldedRecord& record, const Notice& notic
     check_incident(record, *job, notice);
   if (notice.kind == NoticeKind::Counted && notice.counter == Counter::Restarts)
     check_charge(record, *job, notice);
+  if (notice.kind == NoticeKind::Counted && notice.counter == Counter::Preemptions)
+    check_preemption(*job, notice);
+}
+
+// Cycles of policies are a second apart or more. What is pushed out far oftener makes room for a
+// job that does not get it, again and again.
+void DecisionCheck::check_preemption(const FoldedJob& job, const Notice& notice) {
+  constexpr Duration kWithin = Duration::seconds(10);
+  constexpr std::int32_t kOften = 30;
+  PreemptedOften& often = preempted_[notice.job];
+  if (often.count == 0 || notice.at - often.since > kWithin) often = {notice.at, 0};
+  if (++often.count == kOften)
+    add(ViolationKind::DecisionWrong,
+        name_of(job) + "was preempted " + std::to_string(kOften) + " times within " +
+            std::to_string(kWithin.ns / 1'000'000'000) + " s");
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class DecisionCheck {
   /// The next record is the first one again.
   void begin_again() {
     model_ = JournalModel{};
+    preempted_.clear();
     groups_.clear();
     stand_ins_.clear();
     before_ = last_ = Instant::zero();
@@ -59,6 +61,7 @@ class DecisionCheck {
   void check_ending(const FoldedRecord& record, const FoldedJob& job, const Notice& notice);
   void check_incident(const FoldedRecord& record, FoldedJob& job, const Notice& notice);
   void check_charge(const FoldedRecord& record, FoldedJob& job, const Notice& notice);
+  void check_preemption(const FoldedJob& job, const Notice& notice);
   void check_node(const FoldedRecord& record, const Notice& notice);
   void check_ignored(const FoldedRecord& record, const Notice& notice);
 
@@ -91,9 +94,15 @@ class DecisionCheck {
     NodeId spare;
   };
 
+  struct PreemptedOften {
+    Instant since;
+    std::int32_t count = 0;
+  };
+
   Duration late_max_;
   Violations& found_;
   JournalModel model_;
+  std::map<JobId, PreemptedOften> preempted_;
   std::vector<GroupHealth> groups_;
   std::vector<StandIn> stand_ins_;
   Instant now_;     ///< Of the world.

@@ -350,6 +350,24 @@ TEST_F(DecisionCheckTest, APreemptionWithLessThanItsGrace) {
   expect_only(ViolationKind::DecisionWrong);
 }
 
+TEST_F(DecisionCheckTest, APreemptionOfOneJobAgainAndAgain) {
+  run(10);
+  std::int32_t preemptions = 0;
+  const auto preempt = [&](std::int64_t second, int times) {
+    for (int i = 0; i < times; ++i) {
+      decided_.notices = {counted(Counter::Preemptions, ++preemptions)};
+      fold(second, PlanProposed{});
+    }
+  };
+  for (std::int64_t second = 20; second < 80; ++second) preempt(second, 2);
+  expect_clean();
+  preempt(100, 29);
+  preempt(111, 29);
+  expect_clean();
+  preempt(112, 1);
+  expect_only(ViolationKind::DecisionWrong);
+}
+
 TEST_F(DecisionCheckTest, AKillBeforeTheGraceIsOver) {
   run(10);
   decided_.orders.emplace_back(stops(Duration::seconds(5)));
