@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <ctime>
 #include <string_view>
 
 #include "core/base/number_text.hpp"
@@ -70,6 +71,16 @@ std::vector<ProcessRow> all_living() {
     if (row && row->lives()) out.push_back(*row);
   }
   return out;
+}
+
+std::optional<std::string> environment_of(pid_t pid) {
+  return read_file("/proc/" + std::to_string(pid) + "/environ");
+}
+
+// A thread of the kernel has none.
+bool is_program(pid_t pid) {
+  char program;
+  return readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), &program, 1) > 0;
 }
 
 int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
@@ -149,19 +160,35 @@ std::vector<ProcessId> descendants_of(pid_t ancestor) {
 void ProcessScan::look() {
   if (looked_) return;
   looked_ = true;
-  const std::string mark = std::string(kTokenVariable) + "=";
+  std::vector<ProcessId> blank;
   for (const ProcessRow& row : all_living()) {
     members_.push_back({row.id, row.group, row.session});
-    const std::optional<std::string> environment =
-        read_file("/proc/" + std::to_string(row.id.pid) + "/environ");
+    const std::optional<std::string> environment = environment_of(row.id.pid);
     if (!environment) continue;
-    std::string_view rest = *environment;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\0'), rest.size());
-      const std::string_view entry = rest.substr(0, end);
-      if (entry.starts_with(mark)) marks_.emplace(entry.substr(mark.size()), row.id);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    if (environment->empty() && is_program(row.id.pid)) blank.push_back(row.id);
+    note_marks(row.id, *environment);
+  }
+  // In the middle of an exec a process has an environment that the system shows as empty.
+  constexpr timespec kMoment{0, 1'000'000};
+  constexpr int kMoments = 10;
+  for (int moment = 0; moment < kMoments && !blank.empty(); ++moment) {
+    nanosleep(&kMoment, nullptr);
+    std::erase_if(blank, [&](const ProcessId& process) {
+      const std::optional<std::string> environment = environment_of(process.pid);
+      if (environment && environment->empty()) return false;
+      if (environment && is_alive(process)) note_marks(process, *environment);
+      return true;
+    });
+  }
+}
+
+void ProcessScan::note_marks(const ProcessId& process, std::string_view environment) {
+  const std::string mark = std::string(kTokenVariable) + "=";
+  while (!environment.empty()) {
+    const std::size_t end = std::min(environment.find('\0'), environment.size());
+    const std::string_view entry = environment.substr(0, end);
+    if (entry.starts_with(mark)) marks_.emplace(entry.substr(mark.size()), process);
+    environment.remove_prefix(std::min(end + 1, environment.size()));
   }
 }
 

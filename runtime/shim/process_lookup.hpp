@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/shim/worker_files.hpp"
@@ -44,7 +45,8 @@ class ProcessScan {
   std::vector<ProcessId> members_of(pid_t leader);
 
   /// All living processes whose environment at their start held kTokenVariable with this value;
-  /// those whose environment we may not read are left out.
+  /// those whose environment we may not read are left out. Waits at most 10 ms, and only where a
+  /// process has no environment, as in the middle of an exec.
   std::vector<ProcessId> marked(const std::string& token);
 
  private:
@@ -55,6 +57,7 @@ class ProcessScan {
   };
 
   void look();
+  void note_marks(const ProcessId& process, std::string_view environment);
 
   bool looked_ = false;
   std::vector<Member> members_;

@@ -1,5 +1,6 @@
 #include "runtime/shim/shim.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -198,6 +199,20 @@ TEST_F(ShimTest, WhatADeadShimLeavesBehindIsFound) {
   EXPECT_FALSE(is_cleared(true));
   EXPECT_TRUE(eventually([&] { return is_cleared(true); }));
   EXPECT_FALSE(runs(stray_pid));
+}
+
+TEST_F(ShimTest, WhoBecomesAnotherProgramAllTheTimeIsFound) {
+  folder_.start("echo 'exec sh " + folder_.path("again") + "' > " + folder_.path("again") +
+                "; setsid sh -c 'echo $$ > " + folder_.path("stray") + "; exec sh " +
+                folder_.path("again") + "' > /dev/null 2>&1 & while :; do sleep 0.01; done");
+  const pid_t stray_pid = stray();
+  for (int scans = 0; scans < 300; ++scans) {
+    ProcessScan scan;
+    const std::vector<ProcessId> found = scan.marked(folder_.launch().token);
+    ASSERT_TRUE(std::any_of(found.begin(), found.end(), [&](const ProcessId& each) {
+      return each.pid == stray_pid;
+    })) << "in scan " << scans;
+  }
 }
 
 TEST_F(ShimTest, AControlGroupFindsWhoHidesItsMark) {
