@@ -1,11 +1,11 @@
 #include "runtime/shim/shim.hpp"
 
-#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -209,9 +209,9 @@ TEST_F(ShimTest, WhoBecomesAnotherProgramAllTheTimeIsFound) {
   for (int scans = 0; scans < 300; ++scans) {
     ProcessScan scan;
     const std::vector<ProcessId> found = scan.marked(folder_.launch().token);
-    ASSERT_TRUE(std::any_of(found.begin(), found.end(), [&](const ProcessId& each) {
-      return each.pid == stray_pid;
-    })) << "in scan " << scans;
+    ASSERT_TRUE(std::any_of(
+        found.begin(), found.end(), [&](const ProcessId& each) { return each.pid == stray_pid; }))
+        << "in scan " << scans;
   }
 }
 
