@@ -74,7 +74,7 @@ void DecisionCheck::folded(Instant now, const FoldedRecord& record, const Status
   model_.ordered(record);
   for (FoldedJob& job : model_.jobs()) job.not_before = job.next_not_before;
   check_lost_devices(record);
-  check_spares(record);
+  note_troubles();
   check_stand_ins(record);
   check_running(record);
   check_lemons(record);
@@ -403,37 +403,20 @@ void DecisionCheck::check_lost_devices(const FoldedRecord& record) {
   }
 }
 
-// A group that had one troubled node at a time has all its spares back as soon as it has none: the
-// node that is well again becomes the spare that stood in for it, unless somebody has stayed on it.
-void DecisionCheck::check_spares(const FoldedRecord& record) {
-  std::vector<GroupHealth> health(model_.groups().size());
-  for (const FoldedNode& node : model_.nodes()) {
-    health[node.group].troubled += node.is_healthy() ? 0 : 1;
-    health[node.group].spares += node.spare ? 1 : 0;
-  }
-  groups_.resize(health.size());
-  for (std::size_t g = 0; g < health.size(); ++g) {
-    GroupHealth& group = groups_[g];
-    const std::int32_t declared = model_.groups()[g].spares;
-    const std::int32_t before = std::exchange(group.troubled, health[g].troubled);
-    group.is_simple = group.is_simple && health[g].troubled <= 1;
-    if (declared == 0 || !group.is_simple || health[g].troubled != 0 || before == 0) continue;
-    if (model_.settings().rules >= 4) continue;
-    // Whose place was not taken, for want of a spare, gets none back.
-    if (health[g].spares == declared) continue;
-    if (someone_on_returned(record)) {
-      group.is_simple = false;
-    } else {
-      add(ViolationKind::DecisionWrong,
-          "node group " + model_.groups()[g].name + " is whole again with " +
-              std::to_string(health[g].spares) + " of " + std::to_string(declared) + " spares");
-    }
+void DecisionCheck::note_troubles() {
+  std::vector<std::int32_t> troubled(model_.groups().size(), 0);
+  for (const FoldedNode& node : model_.nodes()) troubled[node.group] += node.is_healthy() ? 0 : 1;
+  groups_.resize(troubled.size());
+  for (std::size_t g = 0; g < troubled.size(); ++g) {
+    groups_[g].is_simple = groups_[g].is_simple && troubled[g] <= 1;
+    groups_[g].troubled = troubled[g];
   }
 }
 
-// Since rules 4 a node on which jobs have stayed is a spare when it is empty, or the one that stood
-// in for it is. Where another node of the group fails meanwhile, the stand-in may be that one's
-// from then on; such a group is not judged any more.
+// Before rules 4 a group's spares did not always come back. Since then a node on which jobs have
+// stayed is a spare when it is empty, or the one that stood in for it is. Where another node of the
+// group fails meanwhile, the stand-in may be that one's from then on; such a group is not judged
+// any more.
 void DecisionCheck::check_stand_ins(const FoldedRecord& record) {
   NodeId troubled;
   for (const Notice& notice : record.decided.notices) {
@@ -473,18 +456,6 @@ bool DecisionCheck::may_have_work(NodeId node) {
     if (is_promised) return true;
     for (const FoldedWorker& worker : job.members)
       if (worker.node == node) return true;
-  }
-  return false;
-}
-
-bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
-  for (const Notice& notice : record.decided.notices) {
-    if (notice.kind != NoticeKind::NodeChanged) continue;
-    // The workers of a job start again on a node that was replaced, so their job has stayed on it.
-    if (model_.nodes()[notice.node.index()].was_relaunched) return true;
-    if (may_have_work(notice.node)) return true;
-    if (const auto* returned = std::get_if<NodeReturned>(&record.event.body))
-      if (!returned->workers.empty()) return true;
   }
   return false;
 }

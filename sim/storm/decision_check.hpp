@@ -72,10 +72,9 @@ class DecisionCheck {
 
   // After the record.
   void check_lost_devices(const FoldedRecord& record);
-  void check_spares(const FoldedRecord& record);
+  void note_troubles();
   void check_stand_ins(const FoldedRecord& record);
   bool may_have_work(NodeId node);
-  bool someone_on_returned(const FoldedRecord& record);
   void check_running(const FoldedRecord& record);
   void check_lemons(const FoldedRecord& record);
   void check_suspicion(const WorkerSuspected& event);
@@ -84,8 +83,7 @@ class DecisionCheck {
 
   struct GroupHealth {
     std::int32_t troubled = 0;  ///< Nodes that cannot be used.
-    std::int32_t spares = 0;
-    bool is_simple = true;  ///< Never more than one at a time, and all spares came back.
+    bool is_simple = true;      ///< Never more than one at a time.
   };
 
   /// A spare that was called for a node, and not sent back yet.

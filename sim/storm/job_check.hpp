@@ -112,8 +112,9 @@ class JobCheck {
   ProcessCheck& processes_;
   Violations& found_;
   BookingCheck bookings_;
-  std::vector<Job> jobs_;                                  ///< By JobId.
-  std::vector<Submission> unbound_;                        ///< Journaled, id not told yet.
+  std::vector<Job> jobs_;            ///< By JobId.
+  std::vector<Submission> unbound_;  ///< Journaled, id not told yet.
+  std::uint16_t rules_ = 0;          ///< Of decisions, as the last epoch says.
   std::map<Sequence, std::vector<ProcessName>> failures_;  ///< By record, until it is stepped.
   std::map<ProcessName, Sequence> charges_;                ///< Failures that were charged.
 };

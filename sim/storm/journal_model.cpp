@@ -206,8 +206,7 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
         if (!std::holds_alternative<DevicesLost>(record.event.body)) node.leaving = false;
         break;
       case NodeChange::Relaunched:
-        node = FoldedNode{
-            .group = node.group, .silent = true, .spare = node.spare, .was_relaunched = true};
+        node = FoldedNode{.group = node.group, .silent = true, .spare = node.spare};
         all_gone(notice.node);
         break;
       case NodeChange::SpareUsed:

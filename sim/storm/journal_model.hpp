@@ -90,7 +90,6 @@ struct FoldedNode {
   bool lost_device = false;
   bool leaving = false;
   bool spare = false;
-  bool was_relaunched = false;
   Instant excluded_since;
   bool for_a_while = false;        ///< The exclusion ends by itself.
   std::vector<Instant> incidents;  ///< Since it was last let in: all that may count,
