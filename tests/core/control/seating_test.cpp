@@ -136,10 +136,10 @@ TEST(Seating, SeatsComeFreeOnlyWithWhoMayLeaveThem) {
   ControllerHarness h({nodes_of(1, 8)});
   h.running(pinned("stays", 1, "3"), 1);
   const JobId leaves = h.running(pinned("leaves", 2, "4-5").preemptible(), 2);
-  const JobId goes_on = h.running(pinned("goes_on", 1, "6").preemptible(), 1);
-  const JobId beside_it = h.submit(pinned("beside_it", 2, "4-5"));
-  const JobId on_the_fixed = h.submit(pinned("on_the_fixed", 2, "3-4"));
-  const JobId on_both = h.submit(pinned("on_both", 3, "4-6"));
+  const JobId goes_on = h.running(pinned("onward", 1, "6").preemptible(), 1);
+  const JobId beside_it = h.submit(pinned("beside", 2, "4-5"));
+  const JobId on_the_fixed = h.submit(pinned("fixed", 2, "3-4"));
+  const JobId on_both = h.submit(pinned("both", 3, "4-6"));
   const StateView view(h.controller.state(), {}, false);
   CapacityTrial trial;
   trial.sync(view.capacity());
