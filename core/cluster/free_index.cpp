@@ -396,13 +396,14 @@ void CapacityTrial::undo(std::size_t mark) {
   before_.resize(mark);
 }
 
-std::int32_t CapacityTrial::devices_given(NodeId node) const {
-  std::int32_t given = 0;
-  std::int32_t after = copy_.at(node).devices;
+std::int64_t CapacityTrial::thousandths_given(NodeId node) const {
+  std::int64_t given = 0;
+  std::int64_t after = copy_.at(node).thousandths();
   for (std::size_t i = touched_.size(); i-- > 0;) {
     if (touched_[i] != node) continue;
-    given += std::max(after - before_[i].devices, 0);
-    after = before_[i].devices;
+    const std::int64_t before = before_[i].thousandths();
+    given += std::max<std::int64_t>(after - before, 0);
+    after = before;
   }
   return given;
 }

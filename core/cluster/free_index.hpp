@@ -198,8 +198,8 @@ class CapacityTrial {
   /// Nodes taken from or given to since `sync`, possibly repeated.
   std::span<const NodeId> touched() const { return touched_; }
 
-  /// Whole devices of the node that came free since `sync`, those taken again included.
-  std::int32_t devices_given(NodeId node) const;
+  /// Thousandths of devices that came free on the node since `sync`, those taken again included.
+  std::int64_t thousandths_given(NodeId node) const;
 
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);

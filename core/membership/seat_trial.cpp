@@ -14,7 +14,7 @@ namespace {
 // What the job's seats take on one node together.
 struct Taken {
   std::uint64_t devices = 0;
-  std::uint64_t held = 0;  ///< Of those, what others hold now.
+  std::int64_t held = 0;  ///< Thousandths that others hold now and have to leave.
   MilliCpu cpu;
   Bytes memory;
 };
@@ -37,12 +37,7 @@ class SeatTrial {
           !state_.ledger.seat_fits(seat, demand, job_.row.id, turns_of(*job_.spec, role)))
         return false;
       Taken& here = taken_[seat.node];
-      if (!unchanged && is_of_now() && bundle.share.is_whole()) {
-        const Holders holders = holders_on(seat.node);
-        if ((seat.devices & holders.staying) != 0) return false;
-        here.held |= seat.devices & holders.leaving;
-        if (std::popcount(here.held) > trial_.devices_given(seat.node)) return false;
-      }
+      if (!unchanged && is_of_now() && !may_come_free(seat, bundle.share, here)) return false;
       here.devices |= seat.devices;
       here.cpu = here.cpu + bundle.cpu;
       here.memory = here.memory + bundle.memory;
@@ -74,7 +69,7 @@ class SeatTrial {
       offer.memory_free = free.memory;
       while (std::popcount(offer.free_devices) > free.devices)
         offer.free_devices &= offer.free_devices - 1;
-      const std::uint64_t staying = is_of_now() ? holders_on(offer.node).staying : 0;
+      const std::uint64_t staying = is_of_now() ? kept_on(offer.node) : 0;
       while (std::popcount(offer.free_devices) < free.devices) {
         const std::uint64_t more = offer.all_devices & ~offer.free_devices & ~staying;
         if (more == 0) break;
@@ -85,14 +80,14 @@ class SeatTrial {
   }
 
  private:
-  // Devices of a node that other jobs hold.
-  struct Holders {
-    std::uint64_t staying = 0;  // By a job from which no plan may take them.
-    std::uint64_t leaving = 0;  // By one that a plan may take back.
+  // What other jobs hold of the devices of a mask, in thousandths.
+  struct Held {
+    std::int64_t staying = 0;  // By jobs from which no plan may take it.
+    std::int64_t leaving = 0;  // By those that a plan may take back.
   };
 
-  Holders holders_on(NodeId node) const {
-    Holders out;
+  Held held_on(NodeId node, std::uint64_t devices) const {
+    Held out;
     for (LeaseId l = state_.ledger.node(node).first; !l.is_none();) {
       const Lease& lease = state_.ledger.lease(l);
       l = lease.next;
@@ -100,9 +95,29 @@ class SeatTrial {
       const JobRow& owner = state_.job(lease.owner).row;
       const bool may_leave = owner.preemptible && (owner.phase == JobPhase::Starting ||
                                                    owner.phase == JobPhase::Running);
-      (may_leave ? out.leaving : out.staying) |= lease.devices;
+      (may_leave ? out.leaving : out.staying) +=
+          std::int64_t{std::popcount(lease.devices & devices)} * lease.demand.share.thousandths;
     }
     return out;
+  }
+
+  std::uint64_t kept_on(NodeId node) const {
+    std::uint64_t kept = 0;
+    for (std::int32_t i = 0; i < state_.ledger.node(node).devices; ++i)
+      if (held_on(node, std::uint64_t{1} << i).staying > 0) kept |= std::uint64_t{1} << i;
+    return kept;
+  }
+
+  // Whether the seat's devices are free, or would be by what the trial gave back on the node.
+  bool may_come_free(const Seat& seat, Share share, Taken& here) const {
+    constexpr std::int64_t kWhole = 1000;
+    for (std::uint64_t left = seat.devices; left != 0; left &= left - 1) {
+      const Held held = held_on(seat.node, left & (~left + 1));
+      const std::int64_t room = kWhole - held.staying - share.thousandths;
+      if (room < 0) return false;
+      here.held += std::max<std::int64_t>(held.leaving - room, 0);
+    }
+    return here.held <= trial_.thousandths_given(seat.node);
   }
 
   bool is_of_now() const { return trial_.is_of(state_.ledger.free()); }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
-#include "tests/support/job_builder.hpp"
 #include "tests/support/placing.hpp"
+#include "tests/support/policy_jobs.hpp"
 
 namespace orrery::testing {
 

@@ -154,6 +154,28 @@ TEST(Seating, SeatsComeFreeOnlyWithWhoMayLeaveThem) {
   EXPECT_TRUE(try_start(view, view.job(on_both), 3, trial));
 }
 
+TEST(Seating, PartsComeFreeOnlyWithWhoMayLeaveThem) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const auto part = [](const char* name, const char* where, std::int32_t thousandths) {
+    JobBuilder b = pinned(name, 1, where);
+    b.raw().roles[0].bundle.share = Share{thousandths};
+    return b;
+  };
+  h.running(part("stays", "0", 600), 1);
+  const JobId leaves = h.running(part("leaves", "1", 600).preemptible(), 1);
+  const JobId light = h.running(JobBuilder("light").replicas(1).devices(0).preemptible(), 1);
+  const JobId on_the_fixed = h.submit(part("fixed", "0", 500));
+  const JobId in_its_place = h.submit(part("place", "1", 500));
+  const StateView view(h.controller.state(), {}, false);
+  CapacityTrial trial;
+  trial.sync(view.capacity());
+  give_back(view, view.job(light), trial);
+  EXPECT_FALSE(try_start(view, view.job(in_its_place), 1, trial)) << "nothing came free of it";
+  give_back(view, view.job(leaves), trial);
+  EXPECT_FALSE(try_start(view, view.job(on_the_fixed), 1, trial)) << "0.4 are left beside it";
+  EXPECT_TRUE(try_start(view, view.job(in_its_place), 1, trial));
+}
+
 TEST(Seating, RolesThatTakeTurnsSitOnTheSameDevices) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder b = pinned("a", 4, "0-3").role("rollout", 2, 2);

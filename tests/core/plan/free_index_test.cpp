@@ -288,12 +288,12 @@ TEST(CapacityTrial, WhatCameFreeOnANodeIsCountedAlsoWhereItIsTakenAgain) {
   trial.take(NodeId{1}, devices(1), 2);
   const std::size_t mark = trial.mark();
   trial.take(NodeId{0}, devices(1), 2);
-  EXPECT_EQ(trial.devices_given(NodeId{0}), 3);
+  EXPECT_EQ(trial.thousandths_given(NodeId{0}), 3000);
   trial.give(NodeId{0}, devices(1), 1);
-  EXPECT_EQ(trial.devices_given(NodeId{0}), 4);
-  EXPECT_EQ(trial.devices_given(NodeId{1}), 0);
+  EXPECT_EQ(trial.thousandths_given(NodeId{0}), 4000);
+  EXPECT_EQ(trial.thousandths_given(NodeId{1}), 0);
   trial.undo(mark);
-  EXPECT_EQ(trial.devices_given(NodeId{0}), 3);
+  EXPECT_EQ(trial.thousandths_given(NodeId{0}), 3000);
 }
 
 TEST(CapacityTrial, SharesAgreeWithAPlainArrayAndAreUndoneExactly) {

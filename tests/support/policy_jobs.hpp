@@ -1,4 +1,4 @@
-// Terse job specifications for tests.
+// Terse job specifications for tests of policies.
 #pragma once
 
 #include <cstdint>
