@@ -153,7 +153,16 @@ class Storm {
 
   bool waits_for_ever(const JobState& job) const {
     return job.row.phase == JobPhase::Pending && job.spec->wait_deadline.is_forever() &&
-           can_never_run(scenario_, *job.spec);
+           (can_never_run(scenario_, *job.spec) || is_beyond_its_quota(job));
+  }
+
+  // Where its user has changed it, say. A part of a device counts as one.
+  bool is_beyond_its_quota(const JobState& job) const {
+    const std::vector<QuotaUse>& quotas = leader()->state().quotas;
+    const auto is_less = [&](std::uint32_t quota) {
+      return quota != UINT32_MAX && quotas[quota].quota.devices < job.row.gang_devices();
+    };
+    return is_less(job.row.quota_group) || is_less(job.row.quota_namespace);
   }
 
   bool is_over() const { return ports_.now() >= calm_from() && all_jobs_over(); }
