@@ -31,7 +31,9 @@ void QueueSamples::keep() {
     points_.push_back({at_, latest_});
   if (points_.size() <= kPointsMax) return;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < points_.size(); i += 2) points_[kept++] = std::move(points_[i]);
+  // Not the first onto itself: that would leave it empty.
+  for (std::size_t i = 0; i < points_.size(); i += 2, ++kept)
+    if (i != kept) points_[kept] = std::move(points_[i]);
   points_.resize(kept);
   stride_ *= 2;
 }
