@@ -161,11 +161,11 @@ class ExpectedEnds {
   std::vector<NodeId> stale_;  ///< Nodes whose sums of `near_` changed, but not yet `future_`.
   const FreeIndex* spare_ = nullptr;
   std::uint64_t spare_version_ = 0;
-  CapacityTrial attempt_;       ///< `future_` with the job of `look_at`, where needed.
-  bool attempted_ = false;      ///< It was: the job has no plain place.
-  Demand demand_;               ///< See `demand_of_fit`.
-  std::vector<NodeCount> fit_;  ///< See `fit`.
-  std::vector<NodeId> moved_;   ///< See `take_moved`.
+  CapacityTrial attempt_{TrialTime::Later};  ///< `future_` with the job of `look_at`, where needed.
+  bool attempted_ = false;                   ///< It was: the job has no plain place.
+  Demand demand_;                            ///< See `demand_of_fit`.
+  std::vector<NodeCount> fit_;               ///< See `fit`.
+  std::vector<NodeId> moved_;                ///< See `take_moved`.
   bool all_moved_ = true;
   Pieces pieces_;  ///< Scratch, as the next one.
   std::vector<NodeId> changed_;

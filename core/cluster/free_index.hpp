@@ -177,10 +177,15 @@ class FreeIndex {
   std::uint64_t log_begin_ = 0;  ///< The first version that the ring may hold.
 };
 
+/// Of what a trial is: of what is free now, or of what is expected to be free at a later time.
+enum class TrialTime : std::uint8_t { Now, Later };
+
 /// A private copy of a FreeIndex for trying things out: `sync` costs what changed since the last
 /// call, `rollback` what was tried. Owned by a policy, reused from call to call.
 class CapacityTrial {
  public:
+  explicit CapacityTrial(TrialTime time = TrialTime::Now) : time_(time) {}
+
   /// Makes the copy equal to `base`, which must outlive the trial's use until the next sync.
   void sync(const FreeIndex& base);
 
@@ -192,8 +197,8 @@ class CapacityTrial {
 
   const FreeIndex& index() const { return copy_; }
 
-  /// Whether what is tried begins with this index itself, and not with what is expected later.
-  bool is_of(const FreeIndex& base) const { return base_ == &base; }
+  /// Whether it begins with what is free now, so that what is held now is held in it.
+  bool is_of_now() const { return time_ == TrialTime::Now; }
 
   /// Nodes taken from or given to since `sync`, possibly repeated.
   std::span<const NodeId> touched() const { return touched_; }
@@ -219,6 +224,7 @@ class CapacityTrial {
  private:
   void touch(NodeId node);
 
+  TrialTime time_;
   const FreeIndex* base_ = nullptr;
   FreeIndex copy_;
   std::uint64_t base_version_ = 0;

@@ -37,7 +37,8 @@ class SeatTrial {
           !state_.ledger.seat_fits(seat, demand, job_.row.id, turns_of(*job_.spec, role)))
         return false;
       Taken& here = taken_[seat.node];
-      if (!unchanged && is_of_now() && !may_come_free(seat, bundle.share, here)) return false;
+      if (!unchanged && trial_.is_of_now() && !may_come_free(seat, bundle.share, here))
+        return false;
       here.devices |= seat.devices;
       here.cpu = here.cpu + bundle.cpu;
       here.memory = here.memory + bundle.memory;
@@ -69,7 +70,7 @@ class SeatTrial {
       offer.memory_free = free.memory;
       while (std::popcount(offer.free_devices) > free.devices)
         offer.free_devices &= offer.free_devices - 1;
-      const std::uint64_t staying = is_of_now() ? kept_on(offer.node) : 0;
+      const std::uint64_t staying = trial_.is_of_now() ? kept_on(offer.node) : 0;
       while (std::popcount(offer.free_devices) < free.devices) {
         const std::uint64_t more = offer.all_devices & ~offer.free_devices & ~staying;
         if (more == 0) break;
@@ -115,12 +116,12 @@ class SeatTrial {
       const Held held = held_on(seat.node, left & (~left + 1));
       const std::int64_t room = kWhole - held.staying - share.thousandths;
       if (room < 0) return false;
-      here.held += std::max<std::int64_t>(held.leaving - room, 0);
+      // Leases that take turns, or lie beside each other, hold a device together.
+      const std::int64_t leaving = std::min(held.leaving, kWhole - held.staying);
+      here.held += std::max<std::int64_t>(leaving - room, 0);
     }
     return here.held <= trial_.thousandths_given(seat.node);
   }
-
-  bool is_of_now() const { return trial_.is_of(state_.ledger.free()); }
 
   bool is_unchanged(NodeId node) const {
     return trial_.index().at(node) == state_.ledger.free().at(node);

@@ -166,7 +166,7 @@ bool Twin::is_due(const ClusterView& view) const {
 }
 
 void Twin::decide_next(const ClusterView& view, bool is_close) {
-  constexpr std::int64_t kCalm = 48;
+  constexpr std::int64_t kCalm = 48;  // Eight hours at the default period.
   calm_ = is_close ? 0 : calm_ + 1;
   due_ = cycle_ + std::clamp<std::int64_t>(calm_ / kCalm, 1, parameters_.pause_max);
   waiting_ = view.waiting().size();

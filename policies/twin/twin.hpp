@@ -49,8 +49,8 @@ std::vector<double> scores_of(TwinObjective objective,
 /// the one in force goes on from where it is, the others begin anew, which is what they do when
 /// they are adopted. The first is in force until another has shown to be better.
 ///
-/// Where no other comes near to being better, the next decision is twice as many periods away as
-/// the last one was, up to `pause_max`; unless the queue doubles before.
+/// Where for long no other has come near to being better, decisions move apart, by a period for
+/// each 48 of them and up to `pause_max`; unless the queue doubles before the next one.
 ///
 /// Another is adopted where its advantage, halved with each decision that is past, is above
 /// `margin`: an advantage of two margins is enough at once, one of little more than a margin has to

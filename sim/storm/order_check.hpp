@@ -55,6 +55,7 @@ class OrderCheck {
     std::int32_t devices = 0;
     bool of_next = false;  ///< Of a membership that waits for places to come free.
 
+    /// Whether the same is held, now or soon.
     friend bool operator==(const Places& a, const Places& b) {
       return a.workers == b.workers && a.devices == b.devices;
     }

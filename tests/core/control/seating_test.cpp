@@ -154,6 +154,21 @@ TEST(Seating, SeatsComeFreeOnlyWithWhoMayLeaveThem) {
   EXPECT_TRUE(try_start(view, view.job(on_both), 3, trial));
 }
 
+TEST(Seating, DevicesThatRolesTakeTurnsOnComeFreeOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder turns = pinned("turns", 4, "0-3").role("rollout", 2, 2).preemptible();
+  turns.raw().roles[1].placements.push_back({2, {}, "0-3:0-1"});
+  turns.raw().take_turns.push_back({{"worker", "rollout"}});
+  const JobId holds = h.running(turns, 4);
+  const JobId waits = h.submit(pinned("waits", 4, "0-3"));
+  const StateView view(h.controller.state(), {}, false);
+  CapacityTrial trial;
+  trial.sync(view.capacity());
+  EXPECT_FALSE(try_start(view, view.job(waits), 4, trial));
+  give_back(view, view.job(holds), trial);
+  EXPECT_TRUE(try_start(view, view.job(waits), 4, trial));
+}
+
 TEST(Seating, PartsComeFreeOnlyWithWhoMayLeaveThem) {
   ControllerHarness h({nodes_of(1, 4)});
   const auto part = [](const char* name, const char* where, std::int32_t thousandths) {
