@@ -82,13 +82,20 @@ void RoundAccounts::follow(std::span<const RoundJob> jobs, std::size_t types) {
   accounts_ = std::move(next);
 }
 
-void RoundAccounts::follow_sizes(std::span<const RoundJob> jobs) {
+/// What the job needs to run; 0: its speed is 0 everywhere, as where its quota leaves no room.
+double RoundAccounts::need_of(const RoundJob& job) {
+  const auto runs = [](double speed) { return speed > 0; };
+  return std::any_of(job.speed.begin(), job.speed.end(), runs) ? job.devices : 0;
+}
+
+/// Whether a job that may run needs something else than when shares were computed.
+bool RoundAccounts::any_resized(std::span<const RoundJob> jobs) const {
   auto account = accounts_.begin();  // Of these jobs, in their order.
-  for (const RoundJob& job : jobs) {
-    double& devices = (account++)->second.devices;
-    changed_ = changed_ || devices != job.devices;
-    devices = job.devices;
-  }
+  return std::any_of(jobs.begin(), jobs.end(), [&](const RoundJob& job) {
+    const Account& its = (account++)->second;
+    const double need = need_of(job);
+    return !its.shares.empty() && need > 0 && need != its.need;
+  });
 }
 
 bool RoundAccounts::update(Instant now,
@@ -103,9 +110,9 @@ bool RoundAccounts::update(Instant now,
   changed_ = changed_ || devices_ != devices;
   devices_ = devices;
   follow(jobs, types);
-  follow_sizes(jobs);
-  if (settings_.at_once && unsettled_ && !changed_ && reset_is_due(now)) begin_accounts(now);
-  return changed_ && (settings_.at_once || reset_is_due(now));
+  resized_ = any_resized(jobs);
+  if (settings_.at_once && unsettled_ && !changed() && reset_is_due(now)) begin_accounts(now);
+  return changed() && (settings_.at_once || reset_is_due(now));
 }
 
 bool RoundAccounts::reset_is_due(Instant now) const {
@@ -136,10 +143,11 @@ void RoundAccounts::set_shares(Instant now,
     invariant(account != accounts_.end() && account->first == jobs[i].key(),
               "shares are of the jobs that accounts were told of");
     account->second.shares = shares[i];
+    account->second.need = need_of(jobs[i]);
   }
   // Accounts that began anew may be untouched now.
   for (auto& [key, each] : accounts_) see_if_untouched(each);
-  changed_ = false;
+  changed_ = resized_ = false;
 }
 
 double RoundAccounts::priority(const RoundJob& job, std::size_t type) const {
@@ -255,7 +263,7 @@ void RoundAccounts::save(ByteWriter& out) const {
   for (const auto& [key, account] : accounts_) {
     out.u32(key.job.value);
     out.u32(key.other.value);
-    out.f64(account.devices);
+    out.f64(account.need);
     out.boolean(account.is_untouched);
     if (account.is_untouched) {
       out.boolean(!account.shares.empty());
@@ -278,7 +286,7 @@ void RoundAccounts::load(ByteReader& in) {
     const JobId job{in.u32()};
     const RoundKey key{job, JobId{in.u32()}};
     Account& account = accounts_.emplace_back(key, Account{}).second;
-    account.devices = in.f64();
+    account.need = in.f64();
     account.is_untouched = in.boolean();
     if (account.is_untouched) {
       account.time_s.assign(time_s_.size(), half_round_s());

@@ -54,7 +54,7 @@ struct RoundChoice {
 /// Gavel's round mechanism (OSDI 2020, section 5, and its artifact where the paper is open).
 ///
 /// Shares are computed anew when jobs or devices have come or gone, or a job has become another
-/// size (one that was too large for its quota may run now), but at most once in `reset`;
+/// size or may run at all (its quota had no room for it), but at most once in `reset`;
 /// then the accounts of received time begin anew, each with half a round, and what a job was owed
 /// and did not get becomes its deficit. With `at_once` shares follow in the next round, and
 /// accounts alone wait for `reset`. In each round the priority of job i on type j is
@@ -91,9 +91,9 @@ class RoundAccounts {
   /// now.
   bool update(Instant now, std::span<const RoundJob> jobs, const std::vector<double>& devices);
 
-  /// Whether jobs or devices have come or gone, or a job has become another size, since shares were
-  /// computed: where nothing runs, nobody need wait for `reset`.
-  bool changed() const { return changed_; }
+  /// Whether jobs or devices have come or gone, or a job has become another size or may run at all,
+  /// since shares were computed: where nothing runs, nobody need wait for `reset`.
+  bool changed() const { return changed_ || resized_; }
 
   /// Shares shall be computed anew as if jobs had come or gone: they depend on what has changed.
   void want_shares() { changed_ = true; }
@@ -143,7 +143,7 @@ class RoundAccounts {
     std::vector<double> time_s;  ///< Since the last reset, and half a round.
     std::vector<double> deficit_s;
     std::vector<double> shares;  ///< Empty: it came after they were computed.
-    double devices = 0;          ///< As in `RoundJob`.
+    double need = 0;             ///< Devices when they were computed; 0: it could not run.
     /// All that can be said of it is whether it has shares, of 0 then: a job that waits.
     bool is_untouched = false;
   };
@@ -156,7 +156,8 @@ class RoundAccounts {
   double priority(const RoundJob& job, const Account& account, std::size_t type) const;
   void begin_accounts(Instant now);
   void begin(Account& account, std::size_t types) const;
-  void follow_sizes(std::span<const RoundJob> jobs);
+  static double need_of(const RoundJob& job);
+  bool any_resized(std::span<const RoundJob> jobs) const;
   void see_if_untouched(Account& account) const;
 
   double half_round_s() const { return settings_.round.in_seconds() / 2; }
@@ -167,6 +168,7 @@ class RoundAccounts {
   std::vector<double> devices_;  ///< That were last there, by type.
   Instant last_reset_;
   bool changed_ = false;    ///< Jobs or devices have come or gone since the shares were computed.
+  bool resized_ = false;    ///< In the last update: a job may run otherwise than then.
   bool unsettled_ = false;  ///< Shares are newer than the accounts.
 };
 

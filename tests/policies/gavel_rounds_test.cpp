@@ -167,7 +167,7 @@ TEST(GavelRounds, OfJobsWithSharesDecideAsThoseOfAllJobs) {
   }
 }
 
-TEST(GavelRounds, AJobThatBecomesSmallerIsLookedAtAgain) {
+TEST(GavelRounds, AJobThatMayRunNowIsLookedAtAgain) {
   for (const char* const name : {"gavel_fifo", "gavel_las", "gavel_sum", "gavel_makespan"}) {
     SCOPED_TRACE(name);
     auto made = policies::make_policy(name, {.parameters = {{"round", "60s"}, {"reset", "120s"}}});
@@ -175,8 +175,9 @@ TEST(GavelRounds, AJobThatBecomesSmallerIsLookedAtAgain) {
     const std::unique_ptr<Policy> rounds = std::move(made).value();
     FakeCluster cluster;
     cluster.add_nodes(1, 8, 100);
-    cluster.set_quota("small", 1);
+    for (const char* const group : {"small", "grows"}) cluster.set_quota(group, 1);
     const JobId large = cluster.submit(job().replicas(2).group("small"), 5000);
+    const JobId admitted = cluster.submit(job().replicas(2).group("grows"), 5000);
     const auto rounds_go_by = [&](int count) {
       for (int round = 0; round < count; ++round) {
         cluster.advance(60);
@@ -185,9 +186,14 @@ TEST(GavelRounds, AJobThatBecomesSmallerIsLookedAtAgain) {
     };
     rounds_go_by(5);
     EXPECT_FALSE(runs(cluster, large));
+    EXPECT_FALSE(runs(cluster, admitted));
     cluster.resize(large, 1);
     rounds_go_by(3);
     EXPECT_TRUE(runs(cluster, large));
+    EXPECT_FALSE(runs(cluster, admitted));
+    cluster.set_quota("grows", 2);
+    rounds_go_by(3);
+    EXPECT_TRUE(runs(cluster, admitted));
   }
 }
 
