@@ -10,11 +10,24 @@ void GangTrial::give_back(const ClusterView& view, const JobView& job) {
   orrery::give_back(view, job, trial_);
 }
 
+void GangTrial::give_back_elastic(const ClusterView& view, const JobView& job) {
+  if (view.is_seated(job.row.id))
+    orrery::give_back(view, job, trial_);
+  else
+    orrery::give_back_elastic(view, job, trial_);
+}
+
+void GangTrial::give_back_others(const ClusterView& view, const JobView& job) {
+  if (!view.is_seated(job.row.id)) orrery::give_back_others(view, job, trial_);
+}
+
 bool GangTrial::place(const ClusterView& view,
                       const JobView& job,
                       std::int32_t replicas,
                       std::vector<NodeCount>& nodes) {
   const Demand& demand = job.row.demand;
+  if (job.row.holds && job.spec.roles.size() > 1 && !view.is_seated(job.row.id))
+    return orrery::place(view, job.row.id, demand, replicas, trial_, nodes);
   if (job.spec.roles.size() > 1 || demand.devices == 0 || !demand.share.is_whole()) {
     return try_start(view, job, replicas, trial_, &nodes);
   }

@@ -20,9 +20,17 @@ class GangTrial {
   /// Counts all that the job holds as free.
   void give_back(const ClusterView& view, const JobView& job);
 
-  /// Places `replicas` of the job's elastic role (and its other roles at their target) where the
-  /// placer in charge puts them, and appends the nodes to `nodes` in the order of taking, which is
-  /// the order of ranks. False, and nothing changed, where they do not fit.
+  /// Counts as free what the job gives up for another size: the replicas of its elastic role, since
+  /// its other roles stay on their nodes. A job that names its seats gives up all.
+  void give_back_elastic(const ClusterView& view, const JobView& job);
+
+  /// Counts as free what `give_back_elastic` left: the job goes after all.
+  void give_back_others(const ClusterView& view, const JobView& job);
+
+  /// Places `replicas` of the job's elastic role where the placer in charge puts them, and appends
+  /// the nodes to `nodes` in the order of taking, which is the order of ranks. Places the other
+  /// roles at their target too, unless the job holds devices and so has them placed. False, and
+  /// nothing changed, where they do not fit.
   bool place(const ClusterView& view,
              const JobView& job,
              std::int32_t replicas,

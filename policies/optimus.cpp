@@ -136,13 +136,17 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
   Plan plan;
   for (const Sized& s : sized) {
     if (!view.row(s.id).holds) continue;
-    placer_.give_back(view, view.job(s.id));
-    if (s.replicas == 0) plan.preempt(s.id);
+    placer_.give_back_elastic(view, view.job(s.id));
+    if (s.replicas > 0) continue;
+    placer_.give_back_others(view, view.job(s.id));
+    plan.preempt(s.id);
   }
   for (const Sized& s : sized) {
     if (s.replicas == 0 || place_one(view, s, plan)) continue;
     // A job that says its seats finds its own taken, by itself: it stays as it is.
-    if (view.row(s.id).holds && !view.is_seated(s.id)) plan.preempt(s.id);
+    if (!view.row(s.id).holds || view.is_seated(s.id)) continue;
+    placer_.give_back_others(view, view.job(s.id));
+    plan.preempt(s.id);
   }
   return plan;
 }

@@ -70,10 +70,13 @@ bool try_start(const ClusterView& view,
   return true;
 }
 
-void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
+void give_back_elastic(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
   Demand elastic = job.row.demand;
   if (!view.partner(job.row.id).is_none()) elastic.devices = 0;
   for (const NodeCount& n : job.nodes) trial.give(n.node, elastic, n.replicas);
+}
+
+void give_back_others(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
   if (job.spec.roles.size() == 1) return;
   std::vector<NodeCount> nodes;
   for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
@@ -84,6 +87,11 @@ void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial
     const Demand demand = view.demand_of(job.spec, role);
     for (const NodeCount& n : nodes) trial.give(n.node, demand, n.replicas);
   }
+}
+
+void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
+  give_back_elastic(view, job, trial);
+  give_back_others(view, job, trial);
 }
 
 void give_back_shared(const JobView& job, CapacityTrial& trial) {

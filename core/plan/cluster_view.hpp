@@ -139,6 +139,12 @@ bool try_start(const ClusterView& view,
 /// CPU and memory: its devices come free when both have gone.
 void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial);
 
+/// The part of `give_back` that is the elastic role's: what a job gives up for another size.
+void give_back_elastic(const ClusterView& view, const JobView& job, CapacityTrial& trial);
+
+/// The part of `give_back` that is the other roles'.
+void give_back_others(const ClusterView& view, const JobView& job, CapacityTrial& trial);
+
 /// Gives back to the trial the devices of a job and its partner, of whom neither stays.
 void give_back_shared(const JobView& job, CapacityTrial& trial);
 

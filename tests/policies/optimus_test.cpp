@@ -101,8 +101,13 @@ class PlainOptimus {
     placer_.begin(view);
     Plan plan;
     for (const Sized& s : jobs) {
-      if (view.row(s.id).holds) placer_.give_back(view, view.job(s.id));
-      if (view.row(s.id).holds && s.replicas == 0) plan.preempt(s.id);
+      if (!view.row(s.id).holds) continue;
+      if (s.replicas > 0) {
+        placer_.give_back_elastic(view, view.job(s.id));
+      } else {
+        placer_.give_back(view, view.job(s.id));
+        plan.preempt(s.id);
+      }
     }
     for (const Sized& s : jobs) {
       const JobView job = view.job(s.id);
@@ -112,7 +117,9 @@ class PlainOptimus {
       while (n >= least && n > 0 && !placer_.place(view, job, n, nodes)) --n;
       if (s.replicas == 0) continue;
       if (n < least) {
-        if (job.row.holds) plan.preempt(s.id);
+        if (!job.row.holds) continue;
+        plan.preempt(s.id);
+        placer_.give_back_others(view, job);
       } else if (!policies::holds_exactly(job, nodes)) {
         policies::grant_on(s.id, n, nodes, plan);
       }
