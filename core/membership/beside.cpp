@@ -36,14 +36,17 @@ bool can_share(const JobState& job) {
          job.row.demand.devices > 0 && job.row.demand.share.is_whole();
 }
 
-// The other job on the devices of the lease.
-JobId partner_on(const Ledger& ledger, const Lease& lease) {
-  const LedgerNode& node = ledger.node(lease.node);
+// The other job on the devices of the lease. Jobs with parts of one device are no partners; up to
+// rules 3 they were, where any two of the node were.
+JobId partner_on(const State& state, const Lease& lease) {
+  const LedgerNode& node = state.ledger.node(lease.node);
   if (node.beside == 0) return JobId::none();
-  for (LeaseId l = node.first; !l.is_none(); l = ledger.lease(l).next) {
-    const Lease& other = ledger.lease(l);
+  const bool any = state.settings.rules < 4;
+  for (LeaseId l = node.first; !l.is_none(); l = state.ledger.lease(l).next) {
+    const Lease& other = state.ledger.lease(l);
     if (other.owner != lease.owner && other.stage != LeaseStage::Releasing &&
-        (other.devices & lease.devices) != 0)
+        (other.devices & lease.devices) != 0 &&
+        (any || other.turns.beside == lease.owner || lease.turns.beside == other.owner))
       return other.owner;
   }
   return JobId::none();
@@ -57,7 +60,7 @@ JobId partner_of(const State& state, const JobState& job) {
     if (member.lease.is_none()) continue;
     const Lease& lease = state.ledger.lease(member.lease);
     if (lease.stage == LeaseStage::Releasing) continue;
-    const JobId partner = partner_on(state.ledger, lease);
+    const JobId partner = partner_on(state, lease);
     if (!partner.is_none()) return partner;
   }
   return JobId::none();
@@ -78,7 +81,7 @@ bool find_places_beside(Step& step,
   for (const Member& member : members_of(*host)) {
     if (member.lease.is_none() || member.local_rank >= replicas) return false;
     const Lease& lease = ledger.lease(member.lease);
-    const JobId partner = partner_on(ledger, lease);
+    const JobId partner = partner_on(step.state, lease);
     if (lease.stage == LeaseStage::Releasing ||
         std::popcount(lease.devices) != job.row.demand.devices ||
         !(partner.is_none() || partner == job.row.id))

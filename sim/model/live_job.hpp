@@ -36,6 +36,7 @@ struct ModelWorker {
   bool hung = false;          ///< Lives, does nothing and hears nothing but a kill.
   bool killed = false;        ///< Stopping: ends by a kill, as it does not end in time when asked.
   bool stuck = false;         ///< Hung in the kernel: a kill is pending until it is over.
+  bool was_slow = false;      ///< Its work took longer than it should at some time.
   bool told_slow = false;     ///< Suspected as a straggler already.
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;

@@ -32,9 +32,10 @@ double WorkerSpeeds::hampered_factor(LiveJob& job) {
   bool stands = false;
   double slowest = 1;
   for (const LedRole& led : job.led) stands = stands || !led.started;
-  for (const ModelWorker& worker : job.workers) {
+  for (ModelWorker& worker : job.workers) {
     if (!worker.alive) continue;
     const double slow = slowness(worker);
+    worker.was_slow = worker.was_slow || slow > 1;
     any = any || worker.hung || slow > 1;
     if (!job.counts(worker) || job.is_master(worker)) continue;
     stands = stands || worker.hung;

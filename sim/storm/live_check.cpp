@@ -82,10 +82,10 @@ void LiveCheck::check_straggler(Instant now,
                                 const SimulatedCluster& cluster) {
   const ProcessName name{event.job, event.incarnation, event.rank};
   const LiveJob* job = cluster.job(event.job);
-  if (job == nullptr || slow_.contains(name)) return;
+  if (job == nullptr) return;
   for (const ModelWorker& worker : job->workers) {
     if (worker.incarnation != event.incarnation || worker.birth_rank != event.rank) continue;
-    if (cluster.slowness(worker) <= 1)
+    if (!worker.was_slow)
       found_.add(ViolationKind::DecisionWrong,
                  now,
                  text_of(name) + " is suspected of being slow, it never was");
@@ -100,7 +100,6 @@ void LiveCheck::look(Instant now, const SimulatedCluster& cluster, const State* 
   }
   look_for_unknown(now, cluster, *leader);
   if (is_quiet_) look_for_hung(now, cluster, *leader);
-  if (any_slow_) look_for_slow(cluster, *leader);
 }
 
 // A process of which nobody knows any more ends: it is stopped, or its node's lease runs out. One
@@ -152,17 +151,6 @@ void LiveCheck::look_for_hung(Instant now, const SimulatedCluster& cluster, cons
     }
   });
   hung_since_ = std::move(hung);
-}
-
-void LiveCheck::look_for_slow(const SimulatedCluster& cluster, const State& leader) {
-  leader.for_each_job([&](const JobState& job) {
-    if (job.spec->failover->straggler_factor <= 0) return;
-    const LiveJob* live = cluster.job(job.row.id);
-    if (live == nullptr) return;
-    for (const ModelWorker& process : live->workers)
-      if (cluster.slowness(process) > 1)
-        slow_.insert({job.row.id, process.incarnation, process.birth_rank});
-  });
 }
 
 }  // namespace orrery::sim

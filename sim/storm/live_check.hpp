@@ -37,7 +37,6 @@ class LiveCheck {
  private:
   void look_for_unknown(Instant now, const SimulatedCluster& cluster, const State& leader);
   void look_for_hung(Instant now, const SimulatedCluster& cluster, const State& leader);
-  void look_for_slow(const SimulatedCluster& cluster, const State& leader);
   void check_straggler(Instant now, const WorkerSuspected& event, const SimulatedCluster& cluster);
 
   Violations& found_;
@@ -48,7 +47,6 @@ class LiveCheck {
   std::map<ProcessName, Instant> unknown_since_;
   std::map<ProcessName, Instant> hung_since_;  ///< As far as its leader could know.
   std::set<ProcessName> suspected_;            ///< Of hanging.
-  std::set<ProcessName> slow_;                 ///< At some time.
   std::map<JobId, Instant> sign_of_life_;      ///< The last one that was journaled.
 };
 

@@ -105,6 +105,23 @@ TEST(Beside, OnlyEqualGangsOfWholeDevicesShare) {
   EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 4u);
 }
 
+// Else a plan that names nodes for one of them would have it leave the other, with all its roles.
+TEST(Beside, PartsOfADeviceNextToTwoPartnersMakeNoPartners) {
+  Besides h;
+  const JobId a = h.running_gang("a");
+  const JobId b = h.gang("b");
+  h.do_plan(beside(b, 2, a));
+  const auto part = [&](const std::string& name) {
+    return h.submit(job(name).replicas(1).share(400).preemptible());
+  };
+  const JobId c = part("c");
+  const JobId d = part("d");
+  h.do_plan(grant(c, 1) + grant(d, 1));
+  ASSERT_EQ(devices_of(h.job_of(c)), devices_of(h.job_of(d)));
+  EXPECT_TRUE(h.partner(c).is_none());
+  EXPECT_TRUE(h.partner(d).is_none());
+}
+
 TEST(Beside, WhoStaysHasTheDevicesAlone) {
   for (const bool host_goes : {true, false}) {
     Besides h;
