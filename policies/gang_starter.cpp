@@ -1,5 +1,7 @@
 #include "policies/gang_starter.hpp"
 
+#include "core/base/invariant.hpp"
+
 namespace orrery::policies {
 
 void grant_on(JobId id, std::int32_t replicas, std::span<const NodeCount> nodes, Plan& plan) {
@@ -104,6 +106,20 @@ std::int32_t GangStarter::devices_of(JobId id) const {
   return devices;
 }
 
+void GangStarter::spare_for_seats(const JobView& job, std::size_t mark, std::vector<JobId>& taken) {
+  const auto fits_without = [&](JobId spared) {
+    trial().undo(mark);
+    nodes_.clear();
+    for (const JobId id : taken)
+      if (id != spared) give_back(*view_, held_by(id), trial());
+    return try_start(*view_, job, job.row.min_replicas, trial(), &nodes_);
+  };
+  for (std::size_t i = taken.size() - 1; i-- > 0;)
+    if (fits_without(taken[i])) taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+  const bool fits = fits_without(JobId::none());
+  invariant(fits, "the job fits where those gave that it needs");
+}
+
 bool GangStarter::put_back(JobId id) {
   struct Taken {
     Demand demand;
@@ -127,7 +143,7 @@ bool GangStarter::put_back(JobId id) {
       trial().undo(mark);
       return false;
     }
-    trial().take(each.at.node, each.demand, each.at.replicas);
+    trial().take(each.at.node, each.demand, each.at.replicas, id);
   }
   return true;
 }

@@ -136,9 +136,13 @@ class GangStarter {
       return false;
     }
     // The last one made the difference; of the others, the last to go is the first to be spared.
-    for (std::size_t i = taken.size() - 1; i-- > 0;)
-      if (put_back(taken[i])) taken[i] = JobId::none();
-    std::erase(taken, JobId::none());
+    if (view_->is_seated(job.row.id)) {
+      spare_for_seats(job, mark, taken);
+    } else {
+      for (std::size_t i = taken.size() - 1; i-- > 0;)
+        if (put_back(taken[i])) taken[i] = JobId::none();
+      std::erase(taken, JobId::none());
+    }
     for (const JobId victim : taken) plan.preempt(victim);
     removed_.insert(removed_.end(), taken.begin(), taken.end());
     grant_on(job.row.id, job.row.min_replicas, nodes_, plan);
@@ -162,6 +166,10 @@ class GangStarter {
 
   /// Takes in the trial exactly what the job holds, or nothing.
   bool put_back(JobId id);
+
+  /// Leaves in `taken`, but for its last one, those alone whose devices the job's seats are on. By
+  /// count any of them could be spared. `mark`: of the trial before they gave.
+  void spare_for_seats(const JobView& job, std::size_t mark, std::vector<JobId>& taken);
 
   const ClusterView* view_ = nullptr;
   CapacityTrial trial_;

@@ -104,16 +104,16 @@ bool PolluxJobs::push_out(const ClusterView& view,
     return start_gang(view, job, trial, nodes);
   };
   std::vector<JobId> leaving = taken;
-  bool in_parts = false;
+  bool is_inexact = view.is_seated(job.row.id);
   for (std::size_t i = taken.size() - 1; i-- > 0;) {
     const JobView victim = view.job(taken[i]);
     if (!put_back(victim, trial)) continue;
     leaving[i] = JobId::none();
-    in_parts = in_parts || victim.row.has_parts();
+    is_inexact = is_inexact || victim.row.has_parts();
   }
   std::erase(leaving, JobId::none());
-  // The trial does not know on which device a part lies, so a part may be put back where it is not.
-  if (in_parts && !try_without(leaving)) {
+  // By count a part may be put back where it does not lie, and a job that keeps the seats.
+  if (is_inexact && !try_without(leaving)) {
     leaving = taken;
     try_without(leaving);
   }

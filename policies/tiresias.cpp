@@ -192,10 +192,9 @@ Tiresias::Scan Tiresias::whole_scan(const ClusterView& view) const {
   return scan;
 }
 
-/// Whether the jobs of the cursor's group may run with so much left.
-bool Tiresias::admits(const ClusterView& view, Cursor& cursor, std::int64_t left) {
-  if (cursor.thousandths > left) return false;
-  if (cursor.quota_asked) return true;
+/// Whether quotas let the cursor's job run: asked once for its group where that says it of all.
+bool Tiresias::quotas_admit(const ClusterView& view, Cursor& cursor) {
+  if (cursor.quota_asked && view.quotas_count_devices()) return true;
   cursor.quota_asked = true;
   const JobId id = cursor.next->job;
   return view.quota_allows(id, devices_wanted(view.job(id)));
@@ -205,13 +204,15 @@ bool Tiresias::admits(const ClusterView& view, Cursor& cursor, std::int64_t left
 /// at no more.
 void Tiresias::scan_waiting(const ClusterView& view, Choice& choice) {
   Scan& scan = choice.scan;
-  if (!admits(view, scan.heap.front(), scan.left)) {
+  const bool fits = scan.heap.front().thousandths <= scan.left;
+  const bool may_run = fits && quotas_admit(view, scan.heap.front());
+  if (!fits || (!may_run && view.quotas_count_devices())) {
     std::pop_heap(scan.heap.begin(), scan.heap.end());
     scan.heap.pop_back();
     return;
   }
   const JobId id = scan.heap.front().next->job;
-  if (!std::binary_search(choice.blocked.begin(), choice.blocked.end(), id)) {
+  if (may_run && !std::binary_search(choice.blocked.begin(), choice.blocked.end(), id)) {
     choice.starting.push_back({id, scan, choice.preempted.size()});
     scan.left -= scan.heap.front().thousandths;
   }

@@ -157,7 +157,7 @@ class Tiresias : public Policy {
   std::uint32_t queue_of(JobId id) const;
   std::uint32_t queue_by_service(std::int64_t service_us) const;
   Scan whole_scan(const ClusterView& view) const;
-  static bool admits(const ClusterView& view, Cursor& cursor, std::int64_t left);
+  static bool quotas_admit(const ClusterView& view, Cursor& cursor);
   static void scan_waiting(const ClusterView& view, Choice& choice);
   void scan(const ClusterView& view, Choice& choice) const;
   void take_back(const ClusterView& view, const Choice& choice, Placing& placing);

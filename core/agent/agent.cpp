@@ -51,6 +51,16 @@ EndedWorker ended_as(const AgentWorker& worker,
           {}};
 }
 
+// Of two starts in one slot of a job: whether `a` is the one that the job has there since. A worker
+// that was told a later membership moved there in it, however old its start is; what started there
+// before has left.
+template <class One, class Other>
+bool comes_after(const One& a, const Other& b) {
+  if (a.slot != b.slot) return false;
+  if (a.generation != b.generation) return a.generation > b.generation;
+  return a.name.incarnation > b.name.incarnation;
+}
+
 SpawnWorker spawn_of(const AgentWorker& worker) {
   return {worker.name,
           worker.slot,
@@ -386,7 +396,7 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
     out.reports.push_back(report_of(ended->second));
     return;
   }
-  if (newer_start_known(wanted.name, wanted.slot)) {
+  if (newer_start_known(wanted)) {
     reached(Mark::AgentStaleIncarnation);
     out.notices.push_back({AgentNote::StaleIncarnation, wanted.name});
     return;
@@ -406,12 +416,10 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
   if (room) out.actions.push_back(spawn_of(worker));
 }
 
-bool Agent::newer_start_known(const WorkerName& name, const WorkerSlot& slot) const {
-  const auto newer = [&](const auto& entry) {
-    return entry.second.slot == slot && entry.first.incarnation > name.incarnation;
-  };
-  return std::ranges::any_of(of_job(workers_, name.job), newer) ||
-         std::ranges::any_of(of_job(ended_, name.job), newer);
+bool Agent::newer_start_known(const AgentWorker& start) const {
+  const auto newer = [&](const auto& entry) { return comes_after(entry.second, start); };
+  return std::ranges::any_of(of_job(workers_, start.name.job), newer) ||
+         std::ranges::any_of(of_job(ended_, start.name.job), newer);
 }
 
 /// Ends older starts of the slot. Whether the slot is free now.
@@ -504,7 +512,7 @@ void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
   invariant(has_process(found.state), "only a living process can be adopted");
   AgentWorker& adopted = workers_[found.name] = found;
   list_is_old_ = true;
-  if (newer_start_known(found.name, found.slot)) {
+  if (newer_start_known(found)) {
     out.notices.push_back({AgentNote::Replaced, found.name});
     kill(adopted, now, out);
     return;
@@ -512,7 +520,7 @@ void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
   reached(Mark::AgentAdopted);
   out.notices.push_back({AgentNote::Adopted, found.name});
   for (auto& [name, older] : of_job(workers_, found.name.job)) {
-    if (older.slot != found.slot || name.incarnation >= found.name.incarnation) continue;
+    if (!comes_after(found, older)) continue;
     out.notices.push_back({AgentNote::Replaced, name});
     kill(older, now, out);
   }

@@ -408,7 +408,7 @@ class Agent {
 
   bool accept_epoch(Epoch epoch, Instant now, AgentOutput& out);
   void start(const AgentWorker& wanted, Instant now, AgentOutput& out);
-  bool newer_start_known(const WorkerName& name, const WorkerSlot& slot) const;
+  bool newer_start_known(const AgentWorker& start) const;
   bool make_room(const AgentWorker& wanted, Instant now, AgentOutput& out);
   void stop(WorkerName name, Instant kill_at, Instant now, AgentOutput& out);
   void kill(AgentWorker& worker, Instant now, AgentOutput& out);

@@ -379,6 +379,7 @@ void CapacityTrial::sync(const FreeIndex& base) {
   base_version_ = base.version();
   touched_.clear();
   before_.clear();
+  own_.clear();
 }
 
 void CapacityTrial::rollback() {
@@ -387,6 +388,7 @@ void CapacityTrial::rollback() {
     if (!(copy_.at(node) == base_->at(node))) copy_.set(node, base_->at(node));
   touched_.clear();
   before_.clear();
+  own_.clear();
 }
 
 void CapacityTrial::undo(std::size_t mark) {
@@ -394,22 +396,22 @@ void CapacityTrial::undo(std::size_t mark) {
     if (!(copy_.at(touched_[i]) == before_[i])) copy_.set(touched_[i], before_[i]);
   touched_.resize(mark);
   before_.resize(mark);
+  while (!own_.empty() && own_.back().entry >= mark) own_.pop_back();
 }
 
-std::int64_t CapacityTrial::thousandths_given(NodeId node) const {
-  std::int64_t given = 0;
-  std::int64_t after = copy_.at(node).thousandths();
-  for (std::size_t i = touched_.size(); i-- > 0;) {
-    if (touched_[i] != node) continue;
-    const std::int64_t before = before_[i].thousandths();
-    given += std::max<std::int64_t>(after - before, 0);
-    after = before;
-  }
-  return given;
+bool CapacityTrial::gave(NodeId node, JobId job) const {
+  for (std::size_t i = own_.size(); i-- > 0;)
+    if (own_[i].job == job && touched_[own_[i].entry] == node) return own_[i].gives;
+  return false;
 }
 
-void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
+void CapacityTrial::note(JobId whose, bool gives) {
+  if (!whose.is_none()) own_.push_back({touched_.size() - 1, whose, gives});
+}
+
+void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose) {
   touch(node);
+  note(whose, false);
   copy_.take(node, demand, replicas);
 }
 
@@ -418,8 +420,9 @@ void CapacityTrial::take_from(NodeId node, const Demand& demand, std::int32_t le
   copy_.set(node, less_from(copy_.at(node), demand, left));
 }
 
-void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replicas) {
+void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose) {
   touch(node);
+  note(whose, true);
   copy_.give(node, demand, replicas);
 }
 

@@ -203,11 +203,12 @@ class CapacityTrial {
   /// Nodes taken from or given to since `sync`, possibly repeated.
   std::span<const NodeId> touched() const { return touched_; }
 
-  /// Thousandths of devices that came free on the node since `sync`, those taken again included.
-  std::int64_t thousandths_given(NodeId node) const;
+  /// Whether the job gave what it holds on the node since `sync`, and has not taken it back.
+  bool gave(NodeId node, JobId job) const;
 
-  void take(NodeId node, const Demand& demand, std::int32_t replicas);
-  void give(NodeId node, const Demand& demand, std::int32_t replicas);
+  /// `whose`: the job that gives all that it holds there, or takes it back.
+  void take(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose = JobId::none());
+  void give(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose = JobId::none());
 
   /// Takes one replica of a share from a device of which `left` thousandths are free (`less_from`).
   void take_from(NodeId node, const Demand& demand, std::int32_t left);
@@ -222,7 +223,15 @@ class CapacityTrial {
   void undo(std::size_t mark);
 
  private:
+  /// A job's own, given or taken back.
+  struct Own {
+    std::size_t entry;  ///< Of `touched_`.
+    JobId job;
+    bool gives;
+  };
+
   void touch(NodeId node);
+  void note(JobId whose, bool gives);
 
   TrialTime time_;
   const FreeIndex* base_ = nullptr;
@@ -230,6 +239,7 @@ class CapacityTrial {
   std::uint64_t base_version_ = 0;
   std::vector<NodeId> touched_;
   std::vector<NodeFree> before_;  ///< Of each entry of `touched_`.
+  std::vector<Own> own_;          ///< In the order of `touched_`.
   std::vector<NodeId> changed_;   ///< Scratch of `sync`.
 };
 

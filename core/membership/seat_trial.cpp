@@ -14,15 +14,14 @@ namespace {
 // What the job's seats take on one node together.
 struct Taken {
   std::uint64_t devices = 0;
-  std::int64_t held = 0;  ///< Thousandths that others hold now and have to leave.
   MilliCpu cpu;
   Bytes memory;
 };
 
 // Takes seats from a trial node by node. A trial knows how many devices are free and not which.
-// Where it has changed the node, a seat may be on devices that are held now if no job holds them
-// that keeps what it has, and so many came free there. A trial of what is expected later knows
-// nothing of who will hold what.
+// Where it has changed the node, a seat may be on devices that are held now if all who hold them
+// gave all that they have there. A trial of what is expected later knows nothing of who will hold
+// what.
 class SeatTrial {
  public:
   SeatTrial(const State& state, const JobState& job, CapacityTrial& trial)
@@ -37,8 +36,7 @@ class SeatTrial {
           !state_.ledger.seat_fits(seat, demand, job_.row.id, turns_of(*job_.spec, role)))
         return false;
       Taken& here = taken_[seat.node];
-      if (!unchanged && trial_.is_of_now() && !may_come_free(seat, bundle.share, here))
-        return false;
+      if (!unchanged && trial_.is_of_now() && !may_come_free(seat, bundle.share)) return false;
       here.devices |= seat.devices;
       here.cpu = here.cpu + bundle.cpu;
       here.memory = here.memory + bundle.memory;
@@ -81,46 +79,35 @@ class SeatTrial {
   }
 
  private:
-  // What other jobs hold of the devices of a mask, in thousandths.
-  struct Held {
-    std::int64_t staying = 0;  // By jobs from which no plan may take it.
-    std::int64_t leaving = 0;  // By those that a plan may take back.
-  };
-
-  Held held_on(NodeId node, std::uint64_t devices) const {
-    Held out;
+  // Thousandths of the devices of a mask that other jobs hold and have not given.
+  std::int64_t kept_on(NodeId node, std::uint64_t devices) const {
+    std::int64_t kept = 0;
     for (LeaseId l = state_.ledger.node(node).first; !l.is_none();) {
       const Lease& lease = state_.ledger.lease(l);
       l = lease.next;
       if (lease.owner == job_.row.id || lease.stage == LeaseStage::Releasing) continue;
-      const JobRow& owner = state_.job(lease.owner).row;
-      const bool may_leave = owner.preemptible && (owner.phase == JobPhase::Starting ||
-                                                   owner.phase == JobPhase::Running);
-      (may_leave ? out.leaving : out.staying) +=
-          std::int64_t{std::popcount(lease.devices & devices)} * lease.demand.share.thousandths;
+      const std::uint64_t common = lease.devices & devices;
+      if (common == 0 || trial_.gave(node, lease.owner)) continue;
+      kept += std::int64_t{std::popcount(common)} * lease.demand.share.thousandths;
     }
-    return out;
+    return kept;
   }
 
   std::uint64_t kept_on(NodeId node) const {
     std::uint64_t kept = 0;
     for (std::int32_t i = 0; i < state_.ledger.node(node).devices; ++i)
-      if (held_on(node, std::uint64_t{1} << i).staying > 0) kept |= std::uint64_t{1} << i;
+      if (kept_on(node, std::uint64_t{1} << i) > 0) kept |= std::uint64_t{1} << i;
     return kept;
   }
 
-  // Whether the seat's devices are free, or would be by what the trial gave back on the node.
-  bool may_come_free(const Seat& seat, Share share, Taken& here) const {
+  // Leases that take turns, or lie beside each other, hold a device together.
+  bool may_come_free(const Seat& seat, Share share) const {
     constexpr std::int64_t kWhole = 1000;
     for (std::uint64_t left = seat.devices; left != 0; left &= left - 1) {
-      const Held held = held_on(seat.node, left & (~left + 1));
-      const std::int64_t room = kWhole - held.staying - share.thousandths;
-      if (room < 0) return false;
-      // Leases that take turns, or lie beside each other, hold a device together.
-      const std::int64_t leaving = std::min(held.leaving, kWhole - held.staying);
-      here.held += std::max<std::int64_t>(leaving - room, 0);
+      const std::int64_t kept = kept_on(seat.node, left & (~left + 1));
+      if (std::min(kept, kWhole) + share.thousandths > kWhole) return false;
     }
-    return here.held <= trial_.thousandths_given(seat.node);
+    return true;
   }
 
   bool is_unchanged(NodeId node) const {

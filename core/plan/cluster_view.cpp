@@ -45,6 +45,30 @@ bool find_place(const ClusterView& view,
   return find_place(view.placer(), view.placement(id, demand, replicas), index, scratch, nodes);
 }
 
+namespace {
+
+// `whose`: as of `CapacityTrial::give`.
+void give_elastic(const ClusterView& view, const JobView& job, JobId whose, CapacityTrial& trial) {
+  Demand elastic = job.row.demand;
+  if (!view.partner(job.row.id).is_none()) elastic.devices = 0;
+  for (const NodeCount& n : job.nodes) trial.give(n.node, elastic, n.replicas, whose);
+}
+
+void give_others(const ClusterView& view, const JobView& job, JobId whose, CapacityTrial& trial) {
+  if (job.spec.roles.size() == 1) return;
+  std::vector<NodeCount> nodes;
+  for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role == job.row.elastic) continue;
+    nodes.clear();
+    view.append_nodes(job.row.id, role, nodes);
+    const Demand demand = view.demand_of(job.spec, role);
+    for (const NodeCount& n : nodes) trial.give(n.node, demand, n.replicas, whose);
+  }
+}
+
+}  // namespace
+
 bool try_start(const ClusterView& view,
                const JobView& job,
                std::int32_t replicas,
@@ -71,27 +95,18 @@ bool try_start(const ClusterView& view,
 }
 
 void give_back_elastic(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
-  Demand elastic = job.row.demand;
-  if (!view.partner(job.row.id).is_none()) elastic.devices = 0;
-  for (const NodeCount& n : job.nodes) trial.give(n.node, elastic, n.replicas);
+  give_elastic(view, job, JobId::none(), trial);
 }
 
 void give_back_others(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
-  if (job.spec.roles.size() == 1) return;
-  std::vector<NodeCount> nodes;
-  for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (role == job.row.elastic) continue;
-    nodes.clear();
-    view.append_nodes(job.row.id, role, nodes);
-    const Demand demand = view.demand_of(job.spec, role);
-    for (const NodeCount& n : nodes) trial.give(n.node, demand, n.replicas);
-  }
+  give_others(view, job, JobId::none(), trial);
 }
 
 void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
-  give_back_elastic(view, job, trial);
-  give_back_others(view, job, trial);
+  // What a partner stays on does not come free.
+  const JobId whose = view.partner(job.row.id).is_none() ? job.row.id : JobId::none();
+  give_elastic(view, job, whose, trial);
+  give_others(view, job, whose, trial);
 }
 
 void give_back_shared(const JobView& job, CapacityTrial& trial) {

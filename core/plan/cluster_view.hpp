@@ -66,6 +66,10 @@ class ClusterView {
   /// Whether quotas let this job hold `devices` in all.
   virtual bool quota_allows(JobId id, std::int32_t devices) const = 0;
 
+  /// Whether `quota_allows` says the same of all jobs that have the same quotas and hold as much.
+  /// False under queues, which count users and other resources than devices too.
+  virtual bool quotas_count_devices() const { return true; }
+
   /// How many replicas a role shall have: its minimum, or what a user asked for.
   virtual std::int32_t target(JobId id, RoleIndex role) const = 0;
 

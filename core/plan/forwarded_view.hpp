@@ -43,6 +43,8 @@ class ForwardedView : public ClusterView {
     return whole_.quota_allows(id, devices);
   }
 
+  bool quotas_count_devices() const override { return whole_.quotas_count_devices(); }
+
   std::int32_t target(JobId id, RoleIndex role) const override { return whole_.target(id, role); }
 
   DeviceModelId model_named(std::string_view name) const override {

@@ -44,6 +44,8 @@ class QueueView final : public ForwardedView {
 
   bool quota_allows(JobId id, std::int32_t devices) const override { return allows_(id, devices); }
 
+  bool quotas_count_devices() const override { return false; }
+
   std::span<const JobId> touched() const override { return jobs().touched; }
 
   bool touched_complete() const override { return jobs().touched_complete; }

@@ -8,6 +8,7 @@
 
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
+#include "core/job/priority_class.hpp"
 #include "core/job/spec.hpp"
 #include "core/record/event.hpp"
 
@@ -65,8 +66,9 @@ struct ControllerConfig {
   Settings settings;              ///< `policy` and its triggers are filled in from the policy.
   std::vector<NodeGroup> groups;  ///< Declared beforehand: racks, domains, spares of named nodes.
   std::vector<Quota> quotas;
-  bool closed_cluster = false;                ///< Only nodes of `groups` may join.
-  std::vector<std::string> relaunch_command;  ///< Program that replaces nodes; gets their names.
+  std::vector<PriorityClass> priority_classes;  ///< Beside normal and high, or in their place.
+  bool closed_cluster = false;                  ///< Only nodes of `groups` may join.
+  std::vector<std::string> relaunch_command;    ///< Program that replaces nodes; gets their names.
   Duration relaunch_command_timeout = Duration::seconds(900);
   bool node_check = false;  ///< Nodes are checked in pairs before they are used.
   Duration hello_within =

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/job/priority_class.hpp"
 #include "scenarios/language/jobs/job_places.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "scenarios/language/yaml/reading.hpp"
@@ -33,6 +34,15 @@ NodeGroup read_node_group(const MapReader& reader, std::string default_name, std
 
 /// `quotas`.
 void read_quotas(const MapReader& top, std::vector<Quota>& quotas);
+
+/// `priority_classes`: from here on the texts of this reading may name them too.
+void read_priority_classes(const MapReader& top, std::vector<PriorityClass>& classes);
+
+/// `priority` of a job: a class or a number; without it that of class `normal`.
+void read_priority(const MapReader& job, std::int32_t& priority);
+
+/// `priority` of a DI-orchestrator manifest, which names a class.
+void read_priority_class(const MapReader& spec, std::int32_t& priority);
 
 /// `devices` of the cluster, whose groups are read.
 void read_device_models(const MapReader& cluster, Scenario& scenario);

@@ -23,6 +23,22 @@ bool may_be_taken(const JobRow& row) {
 
 }  // namespace
 
+bool is_beyond_its_queue(const State& state, const JobState& job) {
+  if (state.settings.queues.empty()) return false;
+  Result<QueuesSpec> spec = parsed_queues(state.settings.queues);
+  if (!spec) return false;
+  const QueueTree tree(*std::move(spec));
+  QueueLoads all(tree);
+  state.for_each_job([&](const JobState& other) {
+    if (!is_final(other.row.phase)) all.add(queue_job(tree, other.row, *other.spec, false));
+  });
+  const QueueScale scale = all.scale(state.ledger.devices_usable(), state.ledger.free());
+  const QueueJob own = queue_job(tree, job.row, *job.spec, false);
+  return QueueLoads(tree)
+      .block(scale, own, use_at(job.row, *job.spec, job.row.min_replicas))
+      .has_value();
+}
+
 void QueueCheck::say(const std::string& text) {
   found_.add(
       ViolationKind::DecisionWrong, now_, "record " + std::to_string(at_.value) + ": " + text);

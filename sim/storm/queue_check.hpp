@@ -16,6 +16,10 @@
 
 namespace orrery::sim {
 
+/// Whether limits of its queue, of one above it or of its user are below what the job needs at the
+/// least, of the resource that it needs the largest part of: then it waits for ever.
+bool is_beyond_its_queue(const State& state, const JobState& job);
+
 /// Knows the queues from the settings in the journal, and what they hold from the states alone.
 class QueueCheck {
  public:

@@ -15,6 +15,7 @@
 #include "sim/storm/leader_faults.hpp"
 #include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_jobs.hpp"
+#include "sim/storm/queue_check.hpp"
 #include "sim/storm/store_probe.hpp"
 #include "sim/storm/storm_plan.hpp"
 #include "sim/storm/storm_watch.hpp"
@@ -153,7 +154,8 @@ class Storm {
 
   bool waits_for_ever(const JobState& job) const {
     return job.row.phase == JobPhase::Pending && job.spec->wait_deadline.is_forever() &&
-           (can_never_run(scenario_, *job.spec) || is_beyond_its_quota(job));
+           (can_never_run(scenario_, *job.spec) || is_beyond_its_quota(job) ||
+            is_beyond_its_queue(leader()->state(), job));
   }
 
   // Where its user has changed it, say. A part of a device counts as one.

@@ -82,6 +82,18 @@ TEST_F(Queues, NeverExceedALimitOrAUsersLimit) {
   EXPECT_EQ(held("a"), 6);
 }
 
+// Tiresias asks for all waiting jobs of as many devices at once, where quotas alone bar them.
+TEST_F(Queues, TiresiasPassesOverAJobThatItsQueueBars) {
+  use("tiresias", "a user_limit=4; b");
+  submit(6, in("a").preemptible());
+  JobSpec other = *in("a").preemptible().spec();
+  other.name = "other.job";
+  const JobId id = cluster_.submit(std::make_shared<const JobSpec>(other));
+  pass(60);
+  EXPECT_TRUE(cluster_.row(id).holds) << "its user holds nothing";
+  EXPECT_EQ(held("a"), 5);
+}
+
 TEST_F(Queues, FixedJobsBorrowNothingThatIsGuaranteed) {
   use("easy", "a; b guarantee=6");
   submit(16, in("a"));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/job/priority_class.hpp"
 #include "scenarios/language/loader.hpp"
 #include "scenarios/language/yaml/quantities.hpp"
 #include "tools/client/torchrun_options.hpp"
@@ -220,8 +221,10 @@ class Reading {
                "leave it out, or write for example trainer");
     out_.priority = arguments_.value("--priority").value_or("");
     if (const std::string& text = out_.priority;
-        !text.empty() && text != "normal" && text != "high" && !scenarios::parse_integer(text))
-      fail("--priority", "\"" + text + "\" found, needed normal, high or a whole number");
+        !text.empty() && !is_priority_class_name(text) && !scenarios::parse_integer(text))
+      fail("--priority",
+           "\"" + text +
+               "\" found, needed normal, high, a class of the controller or a whole number");
     out_.group = arguments_.value("--group").value_or("");
   }
 

@@ -48,9 +48,10 @@ class FileAuthenticator final : public http::Authenticator {
 };
 
 /// Reads what clients send.
-http::ReadJobText job_reader() {
-  return [](const http::JobText& source) -> Result<http::ReadJobs> {
+http::ReadJobText job_reader(std::vector<PriorityClass> classes) {
+  return [classes = std::move(classes)](const http::JobText& source) -> Result<http::ReadJobs> {
     scenarios::JobFileOptions options;
+    options.priority_classes = classes;
     if (source.nodes) options.groups = *source.nodes;
     for (const std::string& set : source.sets) {
       auto parsed = scenarios::parse_override(set);
@@ -153,7 +154,7 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   options.address = config->http_address;
   options.tls = config->tls;
   options.tokens = tokens->get();
-  options.read_jobs = job_reader();
+  options.read_jobs = job_reader(config.priority_classes);
   options.forecasts = &desk;
   auto frontend = http::serve_http(**daemon, std::move(options));
   if (!frontend) return fail(frontend.errors());

@@ -8,7 +8,8 @@ namespace {
 constexpr scenarios::SectionKeys kSections[]{
     {"controller",
      {"name agents_address http_address advertised_url tls tokens_file store policy placer "
-      "planner forecast settings seed cluster closed_cluster quotas relaunch_command "
+      "planner forecast settings seed cluster closed_cluster quotas priority_classes "
+      "relaunch_command "
       "relaunch_command_timeout "
       "node_check"}},
     {"tls", {"ca certificate key"}},

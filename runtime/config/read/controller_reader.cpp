@@ -248,6 +248,7 @@ void read_controller(const MapReader& top,
   read_timings(top, config.settings);
   read_groups(top, config.groups);
   scenarios::read_quotas(top, config.quotas);
+  scenarios::read_priority_classes(top, config.priority_classes);
   top.read_bool("closed_cluster", config.closed_cluster);
   if (config.closed_cluster && config.groups.empty())
     top.fail("closed_cluster",

@@ -210,6 +210,7 @@ void read_cluster(const MapReader& top, const std::string& directory, Scenario& 
     read_network(cluster, directory, scenario);
   }
   read_quotas(top, scenario.quotas);
+  read_priority_classes(top, scenario.priority_classes);
 }
 
 }  // namespace orrery::scenarios

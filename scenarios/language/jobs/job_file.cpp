@@ -276,6 +276,7 @@ Result<JobFile> parse_job_file(std::string_view text,
   std::vector<std::string> places{file};
   Errors errors = apply_overrides(options.overrides, *documents, places);
   Reading reading(std::move(places));
+  reading.set_priority_classes(options.priority_classes);
   bool too_large = false;
   for (const YamlNode& document : *documents)
     too_large = is_too_large(reading, document) || too_large;

@@ -11,6 +11,7 @@
 
 #include "core/base/result.hpp"
 #include "core/cluster/resources.hpp"
+#include "core/job/priority_class.hpp"
 #include "core/job/spec.hpp"
 #include "scenarios/language/loader.hpp"
 
@@ -31,6 +32,8 @@ struct JobFileOptions {
   /// placement only what holds for every cluster is judged.
   std::optional<std::span<const NodeGroup>> groups = std::nullopt;
   std::vector<Override> overrides;  ///< Of a file with one document, from its top on.
+  /// That jobs may name, beside `normal` and `high`.
+  std::vector<PriorityClass> priority_classes = {};
 };
 
 /// Reads jobs in our own form and DIJob manifests, in YAML or JSON, from one document or several.

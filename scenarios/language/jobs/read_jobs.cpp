@@ -122,22 +122,6 @@ void read_roles(const MapReader& job, JobPlaces& places, JobSpec& spec) {
   add_sub_masters(std::move(led), spec);
 }
 
-void read_priority(const MapReader& job, std::int32_t& priority) {
-  const YamlNode* node = job.find("priority");
-  if (node == nullptr) return;
-  if (node->is_scalar() && (node->scalar == "normal" || node->scalar == "high")) {
-    priority = node->scalar == "high" ? 100 : 0;
-    return;
-  }
-  const auto value = node->is_scalar() ? parse_integer(node->scalar) : std::nullopt;
-  if (value && *value >= -1'000'000 && *value <= 1'000'000)
-    priority = static_cast<std::int32_t>(*value);
-  else
-    job.fail("priority",
-             found_instead(
-                 *node, "normal, high or a whole number within a million", "higher goes first"));
-}
-
 /// Returns whether all that says where roles sit was sound.
 bool read_native(const MapReader& job, PlacementGround& ground, JobSpec& spec) {
   std::string name;

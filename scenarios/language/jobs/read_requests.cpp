@@ -82,7 +82,7 @@ ChangeCall read_change(const MapReader& request, const YamlNode& node, const Sce
   const auto read_time = [&](std::string_view key, std::optional<Duration>& to) {
     if (reader.has(key)) reader.read_duration(key, to.emplace(Duration::forever()));
   };
-  if (reader.has("priority")) reader.read_integer("priority", call.priority.emplace(), -1000, 1000);
+  if (reader.has("priority")) read_priority(reader, call.priority.emplace());
   read_time("wait_deadline", call.wait_deadline);
   read_time("run_deadline", call.run_deadline);
   if (reader.has("backoff_limit"))

@@ -13,12 +13,7 @@ void read_words(const MapReader& spec, JobSpec& to) {
   to.group.tidy();
   spec.read_bool("preemptible", to.preemptible);
   spec.read_enum("cleanPodPolicy", to.clean_pods);
-  const YamlNode* priority = spec.find("priority");
-  if (priority == nullptr) return;
-  if (priority->is_scalar() && (priority->scalar == "normal" || priority->scalar == "high"))
-    to.priority = priority->scalar == "high" ? 100 : 0;
-  else
-    spec.fail("priority", found_instead(*priority, "normal or high", "choose one"));
+  read_priority_class(spec, to.priority);
 }
 
 void read_group_form(const MapReader& spec, JobUse use, JobSpec& to) {

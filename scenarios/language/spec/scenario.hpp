@@ -15,6 +15,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/job/job_enums.hpp"
+#include "core/job/priority_class.hpp"
 #include "core/job/spec.hpp"
 #include "core/record/event.hpp"
 #include "scenarios/language/spec/device_model.hpp"
@@ -214,6 +215,7 @@ struct Scenario {
   std::vector<DeviceModel> device_models;      ///< As written; see `find_device_model`.
   NetworkSpec network;
   std::vector<Quota> quotas;
+  std::vector<PriorityClass> priority_classes;  ///< As written; jobs have numbers.
   PolicyChoice policy;
   Duration planner_latency;
   Duration planner_deadline = Duration::seconds(30);  ///< A plan that comes later is lost.

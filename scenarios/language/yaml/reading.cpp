@@ -68,6 +68,19 @@ void Reading::warn(Origin origin, std::string subject, std::string message) {
   warnings_.push_back({origin, std::move(subject), std::move(message)});
 }
 
+void Reading::set_priority_classes(const std::vector<PriorityClass>& classes) {
+  for (const PriorityClass& given : classes) {
+    const auto known = std::find_if(
+        priority_classes_.begin(), priority_classes_.end(), [&](const PriorityClass& each) {
+          return each.name == given.name;
+        });
+    if (known != priority_classes_.end())
+      known->priority = given.priority;
+    else
+      priority_classes_.push_back(given);
+  }
+}
+
 std::string Reading::place(Origin origin) const {
   std::string text = places_.at(origin.source);
   if (origin.line > 0) text += ":" + std::to_string(origin.line);

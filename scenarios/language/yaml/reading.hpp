@@ -11,6 +11,7 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/result.hpp"
 #include "core/base/units.hpp"
+#include "core/job/priority_class.hpp"
 #include "scenarios/language/yaml/quantities.hpp"
 #include "scenarios/language/yaml/yaml_tree.hpp"
 
@@ -46,6 +47,12 @@ class Reading {
   /// Something that is accepted, but its author should know.
   void warn(Origin origin, std::string subject, std::string message);
 
+  /// What jobs may write as their priority. `normal`, which is that of jobs that write none, and
+  /// `high` are there unless others of their names are given.
+  void set_priority_classes(const std::vector<PriorityClass>& classes);
+
+  const std::vector<PriorityClass>& priority_classes() const { return priority_classes_; }
+
   /// "file:line" or "--set path=value".
   std::string place(Origin origin) const;
 
@@ -73,6 +80,7 @@ class Reading {
   Errors take(std::vector<Found>& found, std::size_t& count) const;
 
   std::vector<std::string> places_;
+  std::vector<PriorityClass> priority_classes_{{"normal", 0}, {"high", 100}};
   std::vector<Found> found_;
   std::vector<Found> warnings_;
   std::size_t errors_ = 0;  ///< All, kept or not.

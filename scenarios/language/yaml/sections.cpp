@@ -18,7 +18,7 @@ constexpr SectionKeys kSections[]{
     {"scenario",
      {"name description seed world fidelity cluster quotas policy planner until timing jobs "
       "controller workload faults requests expect outputs profilings failures relaunch must_fail "
-      "invariants control jitter placer time_scale calibration"}},
+      "invariants control jitter placer priority_classes time_scale calibration"}},
     {"calibration", {"version timing planner cluster observed"}},
     {"calibration.planner", {"latency"}},
     {"calibration.cluster", {"devices network"}},

@@ -439,6 +439,32 @@ TEST_F(AgentTest, ARestartedAgentAdoptsTheNewestStartOfEachSlot) {
   EXPECT_THAT(out_.heartbeat->workers, SizeIs(2));
 }
 
+// Membership 9 moved the first start of the job into a slot where a later start had failed.
+TEST_F(AgentTest, ARestartedAgentKeepsAWorkerThatMovedToWhereALaterStartEnded) {
+  AgentRestarted found;
+  found.epoch = Epoch{3};
+  found.lease_until = at(20);
+  AgentWorker living;
+  living.name = worker(7, 1, 1);
+  living.generation = Generation{9};
+  living.rank = Rank{0};
+  living.state = AgentWorkerState::Ready;
+  found.living.push_back(living);
+  AgentWorker stale = living;
+  stale.name = worker(7, 0, 5);
+  stale.generation = Generation{6};
+  found.living.push_back(stale);
+  EndedWorker ended;
+  ended.name = worker(7, 0, 3);
+  ended.generation = Generation{4};
+  ended.fact = WorkerFact::LaunchFailed;
+  found.ended.push_back(ended);
+  step(found, 15);
+  EXPECT_THAT(notes(), ElementsAre(AgentNote::Adopted, AgentNote::Replaced));
+  ASSERT_THAT(signals(), ElementsAre(WorkerSignal::Kill));
+  EXPECT_EQ(std::get<SignalWorker>(out_.actions.front()).worker, stale.name);
+}
+
 TEST_F(AgentTest, AnAgentThatRestartsTooLateKillsWhatItFinds) {
   AgentRestarted found;
   found.lease_until = at(10);

@@ -137,6 +137,7 @@ TEST(Seating, SeatsComeFreeOnlyWithWhoMayLeaveThem) {
   h.running(pinned("stays", 1, "3"), 1);
   const JobId leaves = h.running(pinned("leaves", 2, "4-5").preemptible(), 2);
   const JobId goes_on = h.running(pinned("onward", 1, "6").preemptible(), 1);
+  const JobId aside = h.running(pinned("aside", 1, "7").preemptible(), 1);
   const JobId beside_it = h.submit(pinned("beside", 2, "4-5"));
   const JobId on_the_fixed = h.submit(pinned("fixed", 2, "3-4"));
   const JobId on_both = h.submit(pinned("both", 3, "4-6"));
@@ -147,6 +148,8 @@ TEST(Seating, SeatsComeFreeOnlyWithWhoMayLeaveThem) {
   give_back(view, view.job(leaves), trial);
   EXPECT_FALSE(try_start(view, view.job(on_the_fixed), 2, trial)) << "device 3 is kept";
   EXPECT_FALSE(try_start(view, view.job(on_both), 3, trial)) << "two came free, three are held";
+  give_back(view, view.job(aside), trial);
+  EXPECT_FALSE(try_start(view, view.job(on_both), 3, trial)) << "three came free, one of others";
   EXPECT_TRUE(try_start(view, view.job(beside_it), 2, trial));
   trial.undo(mark);
   give_back(view, view.job(leaves), trial);

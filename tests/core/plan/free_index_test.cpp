@@ -278,22 +278,29 @@ class DeviceModel {
   std::vector<std::vector<std::int32_t>> left_;
 };
 
-TEST(CapacityTrial, WhatCameFreeOnANodeIsCountedAlsoWhereItIsTakenAgain) {
+TEST(CapacityTrial, KnowsWhoGaveOnANode) {
+  constexpr JobId a{1};
+  constexpr JobId b{2};
   FreeIndex base;
   for (int i = 0; i < 2; ++i) base.add(node(4));
   base.take(NodeId{0}, devices(1), 4);
   CapacityTrial trial;
   trial.sync(base);
-  trial.give(NodeId{0}, devices(1), 3);
-  trial.take(NodeId{1}, devices(1), 2);
+  trial.give(NodeId{0}, devices(1), 2, a);
   const std::size_t mark = trial.mark();
   trial.take(NodeId{0}, devices(1), 2);
-  EXPECT_EQ(trial.thousandths_given(NodeId{0}), 3000);
-  trial.give(NodeId{0}, devices(1), 1);
-  EXPECT_EQ(trial.thousandths_given(NodeId{0}), 4000);
-  EXPECT_EQ(trial.thousandths_given(NodeId{1}), 0);
+  trial.give(NodeId{0}, devices(1), 1, b);
+  EXPECT_TRUE(trial.gave(NodeId{0}, a)) << "also where somebody takes it";
+  EXPECT_TRUE(trial.gave(NodeId{0}, b));
+  EXPECT_FALSE(trial.gave(NodeId{1}, a));
   trial.undo(mark);
-  EXPECT_EQ(trial.thousandths_given(NodeId{0}), 3000);
+  EXPECT_FALSE(trial.gave(NodeId{0}, b));
+  trial.take(NodeId{0}, devices(1), 2, a);
+  EXPECT_FALSE(trial.gave(NodeId{0}, a)) << "it has it back";
+  trial.undo(mark);
+  EXPECT_TRUE(trial.gave(NodeId{0}, a));
+  trial.rollback();
+  EXPECT_FALSE(trial.gave(NodeId{0}, a));
 }
 
 TEST(CapacityTrial, SharesAgreeWithAPlainArrayAndAreUndoneExactly) {

@@ -72,6 +72,7 @@ cluster:
     - {node_names: [cpu-1], devices_per_node: 0}
 closed_cluster: true
 quotas: {group/research: 64}
+priority_classes: {production: 50, normal: 5}
 relaunch_command: [bin/replace, --fast]
 relaunch_command_timeout: 5min
 node_check: true
@@ -104,6 +105,8 @@ node_check: true
   EXPECT_EQ(config->groups[1].devices, 0);
   EXPECT_TRUE(config->closed_cluster);
   EXPECT_THAT(config->quotas, ElementsAre(Quota{"group/research", 64}));
+  EXPECT_THAT(config->priority_classes,
+              ElementsAre(PriorityClass{"production", 50}, PriorityClass{"normal", 5}));
   EXPECT_THAT(config->relaunch_command, ElementsAre("conf/bin/replace", "--fast"));
   EXPECT_EQ(config->relaunch_command_timeout, Duration::seconds(300));
   EXPECT_TRUE(config->node_check);

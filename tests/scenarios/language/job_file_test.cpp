@@ -262,6 +262,18 @@ TEST(JobFile, ARoleOnSeveralGroupsHasTheLabelOfEachNode) {
   }
 }
 
+TEST(JobFile, MayNameTheClassesOfItsController) {
+  const std::string text = "name: a\ncommand: [x]\npriority: production\n";
+  EXPECT_THAT(job_file_errors(text),
+              ElementsAre(HasSubstr("jobs.yaml:3: job a: priority: is 'production', one of normal, "
+                                    "high or a whole number")));
+  JobFileOptions options;
+  options.priority_classes = {{"production", 50}};
+  const auto file = parse_job_file(text, "jobs.yaml", options);
+  ASSERT_TRUE(file) << file.errors().front().text();
+  EXPECT_EQ(file->jobs.at(0).priority, 50);
+}
+
 TEST(JobFile, ASubMasterNeedsAProgramToo) {
   EXPECT_THAT(job_file_errors("name: a\nroles:\n  w: {command: [x], sub_master: true}\n"),
               ElementsAre(AllOf(StartsWith("jobs.yaml:3: default.a: role w-master: has no command"),

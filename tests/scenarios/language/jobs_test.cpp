@@ -7,6 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 Scenario load_jobs(std::string_view jobs) { return load(with_cluster(jobs)); }
 
@@ -21,6 +22,47 @@ TEST(Jobs, TheShortFormHasOneRoleWithDefaults) {
   EXPECT_EQ(job.spec.roles[0].name, "worker");
   EXPECT_EQ(job.spec.roles[0].bundle.devices, 1);
   EXPECT_EQ(run_time(job.work, 1), Duration::seconds(300));
+}
+
+TEST(Jobs, PrioritiesHaveNames) {
+  const Scenario scenario = load_jobs(R"(
+priority_classes: {production: 50, batch: -10, normal: 7}
+jobs:
+  - {name: a, priority: production, work: 1s}
+  - {name: b, priority: batch, work: 1s}
+  - {name: c, work: 1s}
+  - {name: d, priority: high, work: 1s}
+  - {name: e, priority: 3, work: 1s}
+  - manifest:
+      apiVersion: diengine.opendilab.org/v2alpha1
+      kind: DIJob
+      metadata: {name: f}
+      spec: {priority: batch, template: {spec: {containers: [{name: di-container}]}}}
+    work: 1s
+requests:
+  - {at: 1s, job: a, change: {priority: batch}}
+)");
+  std::vector<std::int32_t> priorities;
+  for (const ScenarioJob& job : scenario.jobs) priorities.push_back(job.spec.priority);
+  EXPECT_THAT(priorities, ElementsAre(50, -10, 7, 100, 3, -10));
+  EXPECT_EQ(scenario.requests.at(0).change->priority, -10);
+}
+
+TEST(Jobs, WrongPrioritiesAreReportedTogether) {
+  EXPECT_THAT(
+      errors_of(with_cluster(R"(
+priority_classes: {production: much, 5: 5, batch: -10, batch: 3}
+jobs:
+  - {name: a, priority: prodction, work: 1s}
+  - {name: b, priority: 1000001, work: 1s}
+)")),
+      UnorderedElementsAre(
+          HasSubstr("priority_classes.production: is 'much', a whole number within a"),
+          HasSubstr("priority_classes.5: is no name for a class"),
+          HasSubstr("batch"),
+          HasSubstr("job a: priority: is 'prodction', one of normal, high, batch or a whole "
+                    "number within a million is needed"),
+          HasSubstr("job b: priority: is '1000001'")));
 }
 
 TEST(Jobs, EverythingOfASpecificationCanBeSaid) {

@@ -283,7 +283,7 @@ TEST(RunRequest, EverythingThatIsUnfitIsToldAtOnce) {
                  "--role",
                  "Trainer",
                  "--priority",
-                 "urgent",
+                 "9urgent",
                  "--env",
                  "1A=2",
                  "--env",
@@ -313,7 +313,8 @@ TEST(RunRequest, EverythingThatIsUnfitIsToldAtOnce) {
           HasSubstr("--name: found beside --rdzv-id"),
           HasSubstr("--name: \"My_Job\" found, needed 1 to 63 of a-z, 0-9 and -"),
           HasSubstr("--role: \"Trainer\" found"),
-          HasSubstr("--priority: \"urgent\" found, needed normal, high or a whole number"),
+          HasSubstr(
+              "--priority: \"9urgent\" found, needed normal, high, a class of the controller"),
           HasSubstr("--env: \"1A=2\" found, needed NAME=value"),
           HasSubstr("--env: ABSENT is not set here, a value is needed; write ABSENT=value"),
           HasSubstr("--env: SEED twice, needed once"),
