@@ -45,7 +45,7 @@ enum class SharingRule : std::uint8_t {
 /// With `choose_ahead` the jobs of a round are chosen so long before it begins, from the time that
 /// jobs had by then. Those that wait start as soon as devices are free for them; of those that end
 /// in between nobody else gets the devices before the next choice. A round that begins otherwise
-/// than by the clock before its jobs were chosen chooses them then.
+/// than by the clock before its jobs were chosen chooses them then; under timing `gavel` all do.
 ///
 /// With packing two jobs may be put on the same devices: each pair of jobs of equal size that does
 /// more there than the two would in turn has shares of its own. Under Gandiva's rule pairs are

@@ -8,12 +8,13 @@
 
 namespace orrery::policies {
 
-/// Whether the next round begins in `choose_ahead` or less, and nobody is chosen for it yet.
+/// Whether the next round begins in `choose_ahead` or less, and nobody is chosen for it yet. Where
+/// the world's rounds are those of the artifact's simulator, a start in the middle of one would
+/// make all others wait for it.
 bool Gavel::may_choose_ahead(Instant now) const {
-  if (!chooses_ahead() || is_chosen_) return false;
+  if (!chooses_ahead() || is_chosen_ || epochs_end_rounds_) return false;
   const std::int64_t round = options_.rounds.round.ns;
-  const std::int64_t next =
-      epochs_end_rounds_ ? round_start_.ns + round : (now.ns / round + 1) * round;
+  const std::int64_t next = (now.ns / round + 1) * round;
   return next - now.ns <= options_.choose_ahead.ns;
 }
 
@@ -86,6 +87,8 @@ void Gavel::start_early(const ClusterView& view, Plan& plan) {
     if (type == types_.size() || !view.quota_allows(each.key.job, devices)) continue;
     if (!place_one(view, each.key.job, types_[type], plan)) continue;
     const double speed = speed_on(view.job(each.key.job), type);
+    // It may have one of a plan that was lost, or from before it failed.
+    std::erase_if(leases_, [&](const Lease& lease) { return lease.key == each.key; });
     leases_.push_back({each.key, type, lease_s(job, speed, view.now()), view.now()});
   }
 }

@@ -74,6 +74,18 @@ TEST_P(RoundsAhead, WhoIsChosenStartsAsSoonAsDevicesAreFree) {
   EXPECT_THAT(cluster_.violations(), IsEmpty());
 }
 
+TEST_P(RoundsAhead, AStartThatWasLostIsAskedForAgain) {
+  cluster_.add_nodes(1, 2);
+  const auto policy = with_ahead("60s");
+  submit(10'000, 1);
+  submit(30, 1);
+  const JobId third = submit(100);
+  EXPECT_THAT(started(*policy, 120).size(), 2U);
+  cluster_.advance(60);
+  EXPECT_FALSE(cluster_.ask_optimize(*policy).empty()) << "and not carried out";
+  EXPECT_THAT(started(*policy, 200), ElementsAre(third));
+}
+
 TEST_P(RoundsAhead, WhatComesFreeAfterTheChoiceWaitsForTheNextOne) {
   cluster_.add_nodes(1, 2);
   const auto policy = with_ahead("60s");
@@ -141,6 +153,36 @@ TEST(RoundsAheadOfGavel, TheTimeOfTheRoundThatGoesOnCounts) {
   EXPECT_EQ(running(360), second) << "chosen when it had had 60 s, the first 120 s";
   EXPECT_EQ(running(420), second);
   EXPECT_EQ(running(480), first) << "chosen when it had had 180 s, the first 120 s";
+}
+
+TEST(RoundsAheadOfGavel, StartsThatWereLostAreNoTime) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 2);
+  const auto policy = testing::policy(
+      "gavel_isolated", {{"round", "120s"}, {"choose_ahead", "60s"}, {"at_once", "true"}});
+  const auto submit = [&](double work_s, std::int32_t priority) {
+    return cluster.submit(job().preemptible().estimate(work_s).priority(priority));
+  };
+  const auto ask = [&](std::int64_t at_s) {
+    cluster.advance_to(Instant::zero() + Duration::seconds(at_s));
+    return started_by_optimize(cluster, *policy);
+  };
+  submit(10'000, 1);
+  submit(30, 1);
+  const JobId third = submit(10'000, 0);
+  const JobId fourth = submit(10'000, 0);
+  EXPECT_THAT(ask(120).size(), 2U);
+  cluster.advance(60);
+  for (int times = 0; times < 50; ++times, cluster.advance(1))
+    EXPECT_EQ(cluster.ask_optimize(*policy).grants.size(), 1U) << "and it is not carried out";
+  EXPECT_THAT(ask(230), ElementsAre(third));
+  EXPECT_THAT(ask(240), IsEmpty());
+  EXPECT_THAT(ask(300), IsEmpty());
+  EXPECT_THAT(ask(360), ElementsAre(fourth)) << "it has had no time yet";
+  EXPECT_THAT(ask(420), IsEmpty());
+  EXPECT_THAT(ask(480), IsEmpty()) << "chosen when it had had 60 s, the other 130 s";
+  EXPECT_THAT(ask(540), IsEmpty());
+  EXPECT_THAT(ask(600), ElementsAre(third)) << "chosen when the fourth had had 180 s";
 }
 
 }  // namespace
