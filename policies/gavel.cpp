@@ -1,6 +1,7 @@
 #include "policies/gavel.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/models/batch_adaptation.hpp"
@@ -41,7 +42,10 @@ Gavel::Gavel(Options options)
   for (const auto& [name, entries] : options_.speeds->sizes()) table_models_.push_back(name);
 }
 
-Triggers Gavel::triggers() const { return {.submission = true, .period = options_.rounds.round}; }
+Triggers Gavel::triggers() const {
+  const std::int64_t round = options_.rounds.round.ns;
+  return {.submission = true, .period = Duration{std::gcd(round, options_.choose_ahead.ns)}};
+}
 
 Plan Gavel::allocate(const JobView& /*job*/, const ClusterView& view) {
   follow(view);  // The next view tells nothing of these jobs.
@@ -72,11 +76,17 @@ bool Gavel::round_is_over(const ClusterView& view) const {
   return view.now().ns / round > round_start_.ns / round;
 }
 
+void Gavel::count_time(Instant now) {
+  for (Lease& each : leases_) {
+    const double ran_s = std::min((now - each.since).in_seconds(), each.seconds);
+    accounts_.add_time(each.key, each.type, ran_s - each.counted_s);
+    each.counted_s = ran_s;
+  }
+}
+
 void Gavel::close_round(const ClusterView& view) {
   epochs_end_rounds_ = epochs_end_rounds_ || epoch_has_ended(view);
-  const double round_s = (view.now() - round_start_).in_seconds();
-  for (const Lease& each : leases_)
-    accounts_.add_time(each.key, each.type, std::min(round_s, each.seconds));
+  count_time(view.now());
   leases_.clear();
 }
 
@@ -334,14 +344,16 @@ std::size_t Gavel::place_of(JobId id) const {
   return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
 }
 
-/// Null for a job by itself.
+/// Null for a job by itself, and where there is no such pair.
 const Gavel::Pair* Gavel::pair_of(const RoundKey& key) const {
   if (!key.is_pair()) return nullptr;
   const std::pair<std::size_t, std::size_t> wanted(place_of(key.job), place_of(key.other));
-  return &*std::lower_bound(
+  const auto found = std::lower_bound(
       pairs_.begin(), pairs_.end(), wanted, [](const Pair& pair, const auto& other) {
         return std::pair(pair.first, pair.second) < other;
       });
+  const bool is_it = found != pairs_.end() && std::pair(found->first, found->second) == wanted;
+  return is_it ? &*found : nullptr;
 }
 
 /// Of the job, beside the other where there is one.
@@ -447,7 +459,7 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
   }
   for (RoundChoice& each : placed) {
     if (each.other < each.job) std::swap(each.job, each.other);
-    leases_.push_back({each.key(), each.type, lease_s(view, each)});
+    leases_.push_back({each.key(), each.type, lease_s(view, each), view.now()});
   }
 }
 
@@ -466,28 +478,23 @@ void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   }
 }
 
-Plan Gavel::optimize(const ClusterView& view) {
-  Plan plan;
-  follow(view);
-  if (!round_is_over(view)) return plan;
-  const bool idle = is_idle(view);
-  close_round(view);
-  round_start_ = view.now();
+void Gavel::find_devices(const ClusterView& view) {
   empty_kinds_.begin(view);
   find_kept(view);
   find_types(view);
-  const bool is_fifo = options_.rule == SharingRule::Fifo;
-  const bool same_nodes = is_fifo && empty_kinds_.are_as_before();
-  if (only_sharers_ && same_nodes && !idle && !accounts_.reset_is_due(view.now()) &&
-      accounts_.devices() == devices_)
-    return repeat_round(view);
-  find_jobs(view);
+}
+
+void Gavel::forget_who_is_gone(const ClusterView& view) {
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
   std::erase_if(known_, [&](const auto& each) { return !view.is_live(each.first); });
   known_at_ = known_.end();
   std::erase_if(known_pairs_, [&](const auto& each) {
     return !view.is_live(each.first.first) || !view.is_live(each.first.second);
   });
+}
+
+/// Tells the accounts of the jobs of now, and computes shares where that is due.
+void Gavel::update_accounts(const ClusterView& view, bool idle) {
   if (accounts_.update(view.now(), jobs_, devices_) || (idle && accounts_.changed())) {
     if (options_.rule == SharingRule::Gandiva) {
       draw_pairs(view);
@@ -497,67 +504,37 @@ Plan Gavel::optimize(const ClusterView& view) {
     accounts_.set_shares(view.now(), jobs_, compute_shares(view));
     if (has_bad_pair(view)) accounts_.want_shares();
   }
-  place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
+}
+
+Plan Gavel::optimize(const ClusterView& view) {
+  Plan plan;
+  follow(view);
+  now_ = view.now();
+  if (!round_is_over(view)) {
+    if (may_choose_ahead(view.now())) choose_ahead(view);
+    if (is_chosen_) start_early(view, plan);
+    return plan;
+  }
+  const bool idle = is_idle(view);
+  close_round(view);
+  round_start_ = view.now();
+  find_devices(view);
+  const bool is_fifo = options_.rule == SharingRule::Fifo;
+  const bool same_nodes = is_fifo && empty_kinds_.are_as_before();
+  if (only_sharers_ && same_nodes && !idle && !accounts_.reset_is_due(view.now()) &&
+      accounts_.devices() == devices_)
+    return repeat_round(view);
+  find_jobs(view);
+  forget_who_is_gone(view);
+  std::vector<RoundChoice> chosen = chosen_ahead(view);
+  if (chosen.empty()) {
+    update_accounts(view, idle);
+    chosen = accounts_.choose(jobs_, devices_, type_order());
+  }
+  place(view, std::move(chosen), plan);
   start_outside_rounds(view, plan);
   if (is_fifo) find_sharers();
   return plan;
-}
-
-// --- state ---
-
-void Gavel::save(ByteWriter& out) const {
-  accounts_.save(out);
-  for (const std::uint64_t word : random_.state()) out.u64(word);
-  out.i64(round_start_.ns);
-  out.boolean(epochs_end_rounds_);
-  out.varint(leases_.size());
-  for (const Lease& each : leases_) {
-    out.u32(each.key.job.value);
-    out.u32(each.key.other.value);
-    out.varint(each.type);
-    out.f64(each.seconds);
-  }
-  out.varint(together_.size());
-  for (const auto& [first, second] : together_) {
-    out.u32(first.value);
-    out.u32(second.value);
-  }
-  out.varint(isolated_.size());
-  for (const auto& [job, alone] : isolated_) {
-    out.u32(job.value);
-    out.f64(alone.seconds);
-    out.f64(alone.left);
-    out.f64(alone.speed);
-  }
-}
-
-void Gavel::load(ByteReader& in) {
-  only_sharers_ = false;
-  accounts_.load(in);
-  Random::State words{};
-  for (std::uint64_t& word : words) word = in.u64();
-  if (in.ok()) random_ = Random::from_state(words);
-  round_start_.ns = in.i64();
-  epochs_end_rounds_ = in.boolean();
-  leases_.clear();
-  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    const JobId job{in.u32()};
-    const JobId other{in.u32()};
-    const auto type = static_cast<std::size_t>(in.varint());
-    leases_.push_back({{job, other}, type, in.f64()});
-  }
-  together_.clear();
-  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    const JobId first{in.u32()};
-    together_.emplace_back(first, JobId{in.u32()});
-  }
-  isolated_.clear();
-  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    Isolated& alone = isolated_[JobId{in.u32()}];
-    alone.seconds = in.f64();
-    alone.left = in.f64();
-    alone.speed = in.f64();
-  }
 }
 
 }  // namespace orrery::policies

@@ -42,6 +42,11 @@ enum class SharingRule : std::uint8_t {
 /// A round is over when a new multiple of its length has come, when nothing runs, or when a job
 /// that runs has just ended an epoch: under timing `gavel` the world's rounds end so.
 ///
+/// With `choose_ahead` the jobs of a round are chosen so long before it begins, from the time that
+/// jobs had by then. Those that wait start as soon as devices are free for them; of those that end
+/// in between nobody else gets the devices before the next choice. A round that begins otherwise
+/// than by the clock before its jobs were chosen chooses them then; under timing `gavel` all do.
+///
 /// With packing two jobs may be put on the same devices: each pair of jobs of equal size that does
 /// more there than the two would in turn has shares of its own. Under Gandiva's rule pairs are
 /// drawn where not all jobs have devices, and kept as long as they do well. Fixed jobs are in no
@@ -64,6 +69,7 @@ class Gavel : public Policy {
     bool water_filling = false;  ///< Max-min: also what is left beyond the least.
     bool centred = false;        ///< Of several optima the middle (`SpareShares::Centred`).
     std::uint64_t seed = 0;      ///< Of the order of types under rules that do not tell them apart.
+    Duration choose_ahead = Duration::zero();  ///< Less than a round; zero: as a round begins.
     double beside = 0;  ///< What each of two jobs on the same devices keeps of its speed where the
                         ///< table does not know the two; 0: they are in no pair.
     std::size_t pairs_most = 0;  ///< Pairs that are looked at: those that gain most.
@@ -110,6 +116,15 @@ class Gavel : public Policy {
     std::size_t type = 0;
     double seconds =
         0;  ///< That its steps take: it may be done with them before the round is over.
+    Instant since;
+    double counted_s = 0;  ///< Of its time, in the accounts already.
+  };
+
+  /// Of those chosen ahead. The type as its model: types may be numbered otherwise by then.
+  struct Ahead {
+    RoundKey key;
+    DeviceModelId model;
+    double devices = 1;  ///< As in `RoundJob`.
   };
 
   /// Of finish-time fairness: what a job's finished part would have taken in its isolated share.
@@ -140,11 +155,23 @@ class Gavel : public Policy {
   bool is_idle(const ClusterView& view) const;
   bool round_is_over(const ClusterView& view) const;
   bool epoch_has_ended(const ClusterView& view) const;
+  void count_time(Instant now);
   void close_round(const ClusterView& view);
+
+  bool chooses_ahead() const { return options_.choose_ahead > Duration::zero(); }
+
+  bool may_choose_ahead(Instant now) const;
+  void choose_ahead(const ClusterView& view);
+  void start_early(const ClusterView& view, Plan& plan);
+  std::vector<RoundChoice> chosen_ahead(const ClusterView& view);
+  std::size_t type_of(DeviceModelId model) const;
   std::vector<Type> types_of(const ClusterView& view) const;
   void find_kept(const ClusterView& view);
   bool is_kept(JobId id) const;
   void find_types(const ClusterView& view);
+  void find_devices(const ClusterView& view);
+  void forget_who_is_gone(const ClusterView& view);
+  void update_accounts(const ClusterView& view, bool idle);
   void find_jobs(const ClusterView& view);
   void find_pairs(const ClusterView& view);
   std::vector<std::size_t> find_sharers(const ClusterView& view) const;
@@ -202,10 +229,13 @@ class Gavel : public Policy {
   Instant round_start_;
   bool epochs_end_rounds_ = false;
   std::vector<Lease> leases_;  ///< Of the present round.
+  bool is_chosen_ = false;     ///< The next round's jobs are chosen:
+  std::vector<Ahead> ahead_;   ///< these.
   std::map<JobId, Isolated> isolated_;
   std::vector<std::pair<JobId, JobId>> together_;  ///< Of Gandiva's rule; ascending.
 
   // Of the present view; kept for their memory.
+  Instant now_;
   std::vector<Type> types_;
   std::vector<double> devices_;  ///< Of each type, that may be shared.
   std::vector<RoundJob> jobs_;   ///< Those of `ids_`, then those of `pairs_`; ascending by key.

@@ -15,6 +15,20 @@ bool has_spare_shares(SharingRule rule) {
 
 }  // namespace
 
+Result<Duration> choose_ahead_of(const ParameterValues& values) {
+  const Duration ahead = values.duration("choose_ahead");
+  const Duration round = values.duration("round");
+  const std::int64_t second = Duration::seconds(1).ns;
+  const bool is_whole = ahead.ns % second == 0 && (ahead.ns == 0 || round.ns % second == 0);
+  if (ahead < round && is_whole) return ahead;
+  return Error{ErrorCode::InvalidInput,
+               {},
+               0,
+               "policy.choose_ahead",
+               "needs to be shorter than a round, and both whole seconds; choose for example half "
+               "of the round"};
+}
+
 Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
                                            SharingRule rule,
                                            const ParameterValues& values,
@@ -32,6 +46,11 @@ Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
                          .epochs = arguments.models.epochs,
                          .centred = has_spare_shares(rule) && values.flag("centred"),
                          .seed = arguments.seed};
+  if (!is_fifo) {
+    const Result<Duration> ahead = choose_ahead_of(values);
+    if (!ahead) return ahead.errors();
+    options.choose_ahead = ahead.value();
+  }
   if (rule == SharingRule::MaxMin || rule == SharingRule::MaxMinTypeBlind)
     options.water_filling = values.flag("water_filling");
   if (rule == SharingRule::MaxMinPacked || rule == SharingRule::Gandiva)

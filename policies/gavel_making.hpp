@@ -47,6 +47,15 @@ inline constexpr ParameterRow kAtOnce = {
     "",
     "whether shares follow in the next round after a change, and only accounts wait for reset"};
 
+inline constexpr ParameterRow kChooseAhead = {
+    "choose_ahead",
+    ParameterType::Duration,
+    "",
+    "0s",
+    "0s",
+    "",
+    "how long before a round begins its jobs are chosen, less than a round"};
+
 inline constexpr ParameterRow kCentred = {
     "centred",
     ParameterType::Flag,
@@ -58,17 +67,19 @@ inline constexpr ParameterRow kCentred = {
 
 inline constexpr ParameterRow kGavelFifoParameters[] = {kRoundLength, kShareReset};
 
-inline constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers, kAtOnce};
+inline constexpr ParameterRow kGavelParameters[] = {
+    kRoundLength, kShareReset, kNewcomers, kAtOnce, kChooseAhead};
 
 /// Of rules whose programs may have several optima.
 inline constexpr ParameterRow kGavelCentredParameters[] = {
-    kRoundLength, kShareReset, kNewcomers, kAtOnce, kCentred};
+    kRoundLength, kShareReset, kNewcomers, kAtOnce, kChooseAhead, kCentred};
 
 inline constexpr ParameterRow kGavelLasParameters[] = {
     kRoundLength,
     kShareReset,
     kNewcomers,
     kAtOnce,
+    kChooseAhead,
     kCentred,
     {"type_aware",
      ParameterType::Flag,
@@ -100,6 +111,7 @@ inline constexpr ParameterRow kGavelPackingParameters[] = {
     kShareReset,
     kNewcomers,
     kAtOnce,
+    kChooseAhead,
     kBeside,
     {"pairs_most",
      ParameterType::Integer,
@@ -115,6 +127,7 @@ inline constexpr ParameterRow kAlloXParameters[] = {
     kShareReset,
     kNewcomers,
     kAtOnce,
+    kChooseAhead,
     {"considered",
      ParameterType::Number,
      "of the waiting jobs",
@@ -126,7 +139,10 @@ inline constexpr ParameterRow kAlloXParameters[] = {
 };
 
 inline constexpr ParameterRow kGandivaParameters[] = {
-    kRoundLength, kShareReset, kNewcomers, kAtOnce, kBeside};
+    kRoundLength, kShareReset, kNewcomers, kAtOnce, kChooseAhead, kBeside};
+
+/// The parameter `choose_ahead`, or what is wrong with it beside such a round.
+Result<Duration> choose_ahead_of(const ParameterValues& values);
 
 /// The policy of a rule. `name` is static and has its version; the values are those of the rule's
 /// parameters above.

@@ -40,8 +40,7 @@ void Gavel::look_up_epoch(const JobView& job, KnownSpeeds& out) const {
   if (found == options_.epochs->end()) return;
   const EpochProfile& profile = found->second;
   const int last = profile.epochs() - 1;
-  const int epoch =
-      std::min(epochs_done(present_progress(job.row), round_start_, profile.epochs()), last);
+  const int epoch = std::min(epochs_done(present_progress(job.row), now_, profile.epochs()), last);
   const int batch = profile.batches[static_cast<std::size_t>(epoch)];
   out.profile = &profile;
   if (out.batch == batch) return;

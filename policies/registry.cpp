@@ -124,6 +124,7 @@ constexpr ParameterRow kShockwaveParameters[] = {
      "1s",
      "",
      "length of a round, in which nothing changes"},
+    kChooseAhead,
     {"window", ParameterType::Integer, "rounds", "20", "1", "200", "rounds that are planned ahead"},
     {"resolve",
      ParameterType::Integer,
@@ -225,6 +226,9 @@ std::unique_ptr<GoodputEstimates> goodput_from(const PolicyArguments& arguments)
 Made make_shockwave(const ParameterValues& values, const PolicyArguments& arguments) {
   ShockwaveParameters parameters;
   parameters.round = values.duration("round");
+  const Result<Duration> ahead = choose_ahead_of(values);
+  if (!ahead) return ahead.errors();
+  parameters.choose_ahead = ahead.value();
   parameters.resolve_rounds = static_cast<int>(values.integer("resolve"));
   parameters.depth = static_cast<int>(values.integer("depth"));
   parameters.window.rounds = static_cast<int>(values.integer("window"));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/present_progress.hpp"
 
@@ -56,7 +58,11 @@ Shockwave::Shockwave(const ShockwaveParameters& parameters,
 }
 
 Triggers Shockwave::triggers() const {
-  return {.submission = false, .completion = false, .capacity = false, .period = parameters_.round};
+  const std::int64_t period = std::gcd(parameters_.round.ns, parameters_.choose_ahead.ns);
+  return {.submission = false,
+          .completion = chooses_ahead(),
+          .capacity = false,
+          .period = Duration{period}};
 }
 
 Plan Shockwave::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
@@ -141,7 +147,7 @@ void Shockwave::look_ahead(const ClusterView& view) {
 /// Notes what profiled jobs were seen to do in the round that has just ended.
 void Shockwave::measure(const ClusterView& view) {
   if (profiles_ == nullptr) return;
-  const std::int64_t round = round_of(view.now());
+  const std::int64_t round = planned_;
   for (const JobId id : view.holding()) {
     Job* const job = find(id);
     if (job == nullptr || job->own != nullptr) continue;
@@ -160,7 +166,7 @@ double Shockwave::share(const ClusterView& view) const {
 
 /// Membership has changed, and every job's fair finish time with it.
 void Shockwave::estimate_finishes(const ClusterView& view) {
-  const std::int64_t round = round_of(view.now());
+  const std::int64_t round = planned_;
   const double part = share(view);
   for (Job* const job : present_) {
     const double solo_s = job->outlook.elapsed_s + job->outlook.remaining_s;
@@ -178,7 +184,7 @@ WindowJob Shockwave::window_job(const Job& job, Instant now) const {
   out.remaining_s = job.outlook.remaining_s;
   // A job that came back from draining has no estimate yet: its predicted end alone.
   const double alone = now.ns / 1e9 + out.remaining_s;
-  out.fair_finish_s = job.finish.since < 0 ? alone : job.finish.at(round_of(now));
+  out.fair_finish_s = job.finish.since < 0 ? alone : job.finish.at(planned_);
   out.fair_finish_s = std::max(out.fair_finish_s, 1.0);
   return out;
 }
@@ -221,7 +227,7 @@ void Shockwave::schedule_equals(Instant now, const std::vector<Job*>& equals, Wi
 
 void Shockwave::make_schedule(const ClusterView& view) {
   for (Job& job : jobs_) job.runs.clear();
-  window_begin_ = round_of(view.now());
+  window_begin_ = planned_;
   const std::int64_t room = std::max<std::int64_t>(thousandths_to_share(view), 0);
   WindowPlace place{
       window_begin_,
@@ -234,7 +240,7 @@ void Shockwave::make_schedule(const ClusterView& view) {
     for (; first < present_.size() && present_[first]->priority == priority; ++first)
       if (!present_[first]->kept && present_[first]->room <= room)
         equals.push_back(present_[first]);
-    if (!equals.empty()) schedule_equals(view.now(), equals, place);
+    if (!equals.empty()) schedule_equals(decided_for(view.now()), equals, place);
   }
 }
 
@@ -246,7 +252,7 @@ std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& 
     double rest_s = 0;
   };
 
-  const auto round = static_cast<std::size_t>(round_of(view.now()) - window_begin_);
+  const auto round = static_cast<std::size_t>(planned_ - window_begin_);
   std::vector<Candidate> candidates;
   candidates.reserve(present_.size());
   for (const Job* const job : present_) {
@@ -272,10 +278,9 @@ std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& 
   return out;
 }
 
-Plan Shockwave::optimize(const ClusterView& view) {
-  const std::int64_t round = round_of(view.now());
-  if (round == planned_) return {};
-  planned_ = round;
+/// Chooses the jobs of the round `planned_`.
+void Shockwave::choose(const ClusterView& view) {
+  const std::int64_t round = planned_;
   const bool changed = follow(view);
   measure(view);
   const bool over = window_begin_ < 0 || round >= window_begin_ + parameters_.window.rounds;
@@ -290,11 +295,61 @@ Plan Shockwave::optimize(const ClusterView& view) {
     if (changed) estimate_finishes(view);
     make_schedule(view);
   }
-  return placement_.plan(view, jobs_of_round(view));
+  chosen_ = jobs_of_round(view);
+}
+
+/// Gives the round's devices to those chosen who are still there.
+Plan Shockwave::begin_round(const ClusterView& view) {
+  begun_ = planned_;
+  if (chooses_ahead())
+    std::erase_if(chosen_, [&](const auto& each) {
+      return !view.is_live(each.job) || !(view.row(each.job).holds || waits(view.row(each.job)));
+    });
+  return placement_.plan(view, std::exchange(chosen_, {}));
+}
+
+/// Those chosen for the next round that wait start in this one where devices are free.
+Plan Shockwave::start_early(const ClusterView& view) {
+  Plan plan;
+  std::vector<RoundPlacement::Wanted> waiting;
+  for (const RoundPlacement::Wanted& each : chosen_)
+    if (view.is_live(each.job) && waits(view.row(each.job))) waiting.push_back(each);
+  if (waiting.empty()) return plan;
+  std::stable_sort(waiting.begin(), waiting.end(), [&](const auto& a, const auto& b) {
+    return view.row(a.job).thousandths_at(a.replicas) > view.row(b.job).thousandths_at(b.replicas);
+  });
+  trial_.sync(view.capacity());
+  std::vector<NodeCount> nodes;
+  for (const RoundPlacement::Wanted& each : waiting) {
+    const JobView job = view.job(each.job);
+    nodes.clear();
+    if (view.quota_allows(each.job, round_devices(job)) &&
+        try_start(view, job, each.replicas, trial_, &nodes))
+      grant_on(each.job, each.replicas, nodes, plan);
+  }
+  return plan;
+}
+
+Plan Shockwave::optimize(const ClusterView& view) {
+  const std::int64_t round = round_of(decided_for(view.now()));
+  if (round != planned_) {
+    planned_ = round;
+    choose(view);
+  }
+  if (begun_ == planned_) return {};
+  return round_of(view.now()) == planned_ ? begin_round(view) : start_early(view);
 }
 
 void Shockwave::save(ByteWriter& out) const {
   out.signed_varint(planned_);
+  if (chooses_ahead()) {
+    out.signed_varint(begun_);
+    out.varint(chosen_.size());
+    for (const RoundPlacement::Wanted& each : chosen_) {
+      out.u32(each.job.value);
+      out.signed_varint(each.replicas);
+    }
+  }
   out.signed_varint(window_begin_);
   out.varint(jobs_.size());
   std::size_t scheduled = 0;
@@ -319,6 +374,15 @@ void Shockwave::load(ByteReader& in) {
   jobs_.clear();
   present_.clear();
   planned_ = in.signed_varint();
+  begun_ = planned_;
+  chosen_.clear();
+  if (chooses_ahead()) {
+    begun_ = in.signed_varint();
+    for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+      const JobId id{in.u32()};
+      chosen_.push_back({.job = id, .replicas = static_cast<std::int32_t>(in.signed_varint())});
+    }
+  }
   window_begin_ = in.signed_varint();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
     Job& job = jobs_.emplace_back();

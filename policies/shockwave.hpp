@@ -16,6 +16,7 @@ namespace orrery::policies {
 struct ShockwaveParameters {
   WindowSettings window;  ///< `round_s` is that of `round`.
   Duration round = Duration::seconds(120);
+  Duration choose_ahead = Duration::zero();  ///< Less than a round; zero: as a round begins.
   int resolve_rounds = 8;  ///< The schedule is made anew after so many rounds at the latest.
   int depth = 400;         ///< Jobs that one program takes, the most late first; at least 1.
 };
@@ -23,7 +24,9 @@ struct ShockwaveParameters {
 /// Time passes in rounds. A schedule says for each round of a window which jobs run in it: by the
 /// program of `solve_window`, for one priority after the other. It is made anew when jobs have come
 /// or gone, when its window is over, and after `resolve_rounds`. In each round devices that it
-/// leaves idle go to the other jobs that fit, those of most predicted rest first.
+/// leaves idle go to the other jobs that fit, those of most predicted rest first. With
+/// `choose_ahead` all of it is done so long before a round begins; who waits and was chosen starts
+/// as soon as devices are free, the others with the round.
 ///
 /// (Zheng et al., NSDI 2023.) Jobs keep the replicas of `rigid_replicas`. How long a job's rest is,
 /// its `EpochPredictor` says from its profile, calibrated once at each new schedule by what reports
@@ -90,15 +93,27 @@ class Shockwave : public Policy {
   WindowJob window_job(const Job& job, Instant now) const;
   void schedule_equals(Instant now, const std::vector<Job*>& equals, WindowPlace& place);
   std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view) const;
+  void choose(const ClusterView& view);
+  Plan begin_round(const ClusterView& view);
+  Plan start_early(const ClusterView& view);
+
+  bool chooses_ahead() const { return parameters_.choose_ahead > Duration::zero(); }
+
+  /// What is decided now is for the round that goes on then.
+  Instant decided_for(Instant now) const { return now + parameters_.choose_ahead; }
 
   ShockwaveParameters parameters_;
   std::shared_ptr<const EpochProfiles> profiles_;
-  std::vector<Job> jobs_;           ///< Live ones, by id.
-  std::int64_t planned_ = -1;       ///< The round of the last plan.
+  std::vector<Job> jobs_;      ///< Live ones, by id.
+  std::int64_t planned_ = -1;  ///< The last round whose jobs were chosen.
+  std::int64_t begun_ = -1;    ///< The last round that jobs were placed for.
+  std::vector<RoundPlacement::Wanted>
+      chosen_;                      ///< For the round `planned_`, while it has not begun.
   std::int64_t window_begin_ = -1;  ///< Round of the schedule's first; -1: there is none.
   std::vector<Job*> present_;       ///< Of a view: those that hold or wait, by priority and age.
   WindowSolver solver_;
   RoundPlacement placement_;
+  CapacityTrial trial_;
 };
 
 }  // namespace orrery::policies

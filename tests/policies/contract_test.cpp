@@ -92,6 +92,21 @@ TEST(ContractOfEasy, IsKeptWithReservedNodes) {
     EXPECT_THAT(broken_promises(make, seed, {}), IsEmpty()) << "seed " << seed;
 }
 
+TEST(ContractOfRounds, IsKeptWhereTheirJobsAreChosenAhead) {
+  for (const std::string name :
+       {"gavel_isolated", "gavel_packing", "gandiva", "allox", "shockwave"}) {
+    const PolicyMaker make = [&] {
+      std::map<std::string, std::string> parameters{{"round", "120s"}, {"choose_ahead", "60s"}};
+      if (name == "gavel_packing" || name == "gandiva") parameters["beside"] = "0.7";
+      return policies::make_policy(name, {.parameters = parameters}).value();
+    };
+    if (!policies::is_available(*policies::find_row(name))) continue;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+      EXPECT_THAT(broken_promises(make, seed, scope_of(name)), IsEmpty())
+          << name << ", seed " << seed;
+  }
+}
+
 // ---- Planted offenders: fifo with one fault each ----
 
 class Planted : public Policy {
