@@ -19,10 +19,9 @@ Instant estimated_end(const JobRow& row) {
 }  // namespace
 
 void Easy::learn_shape(const ClusterView& view, JobId id) {
-  if (shape_of_.size() <= id.index()) shape_of_.resize(id.index() + 1, kNoShape);
   const JobView job = view.job(id);
   const GangShape shape = shape_of(job);
-  std::uint16_t& number = shape_of_[id.index()];
+  std::uint16_t& number = shape_of_[id.index()].number;
   number = kNoShape;
   Kind& kind = kinds_[job.row.wait_kind()];
   kind.any_without = kind.any_without || !shape.only.is_none() || shapes_.size() == kNoShape;
@@ -40,8 +39,9 @@ void Easy::learn_shape(const ClusterView& view, JobId id) {
 // What this call knows of jobs like this one; null: nothing. Asked only while the call gives away
 // and takes nothing back, so that what does not fit stays so.
 inline Easy::Shape* Easy::shape_in_call(JobId id) {
-  if (id.index() >= shape_of_.size() || shape_of_[id.index()] == kNoShape) return nullptr;
-  Shape& shape = shapes_[shape_of_[id.index()]];
+  const ShapeNumber* known = shape_of_.find(id.index());
+  if (known == nullptr || known->number == kNoShape) return nullptr;
+  Shape& shape = shapes_[known->number];
   if (shape.call != call_) begin_call(shape);
   return &shape;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/sparse_array.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/beside.hpp"
 #include "policies/expected_ends.hpp"
@@ -98,6 +99,10 @@ class Easy : public Policy {
   /// Also of those beyond the first 65,535 shapes: each is tried.
   static constexpr std::uint16_t kNoShape = UINT16_MAX;
 
+  struct ShapeNumber {
+    std::uint16_t number = kNoShape;
+  };
+
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
@@ -128,8 +133,8 @@ class Easy : public Policy {
   ExpectedEnds ends_;
   std::vector<JobId> foreseen_;  ///< Changed in `ends_` by what the last call proposed.
   std::map<GangShape, std::uint16_t> shape_numbers_;
-  std::vector<Shape> shapes_;            ///< [number]
-  std::vector<std::uint16_t> shape_of_;  ///< [job] -> number of its shape, once it waited.
+  std::vector<Shape> shapes_;              ///< [number]
+  SparseArray<ShapeNumber, 64> shape_of_;  ///< By job: that of its shape, once it waited.
   std::array<Kind, 64> kinds_;
   std::uint64_t call_ = 0;
   LowerPriority lower_;

@@ -72,9 +72,8 @@ void ExpectedEnds::put_in_order(Pieces& pieces) {
 
 // The job's pieces are in `pieces_`.
 void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
-  if (slot_of_.size() <= job.index()) slot_of_.resize(job.index() + 1, kNoSlot);
   put_in_order(pieces_);
-  if (const std::uint32_t known = slot_of_[job.index()];
+  if (const std::uint32_t known = slot_of_[job.index()].at;
       known != kNoSlot && ends_[known].at == at && ends_[known].devices == devices &&
       std::ranges::equal(ends_[known].held.list(), pieces_))
     return;
@@ -86,7 +85,7 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  slot_of_[job.index()] = slot;
+  slot_of_[job.index()].at = slot;
   End& end = ends_[slot];
   end.at = at;
   end.devices = devices;
@@ -98,8 +97,9 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
 }
 
 void ExpectedEnds::erase(JobId job) {
-  if (slot_of_.size() <= job.index() || slot_of_[job.index()] == kNoSlot) return;
-  const std::uint32_t slot = std::exchange(slot_of_[job.index()], kNoSlot);
+  Slot* const known = slot_of_.find(job.index());
+  if (known == nullptr || known->at == kNoSlot) return;
+  const std::uint32_t slot = std::exchange(known->at, kNoSlot);
   const End& end = ends_[slot];
   const EndKey key{end.at, job, slot};
   if (near_.covers(key)) add(near_, end, -1);

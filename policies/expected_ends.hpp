@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/sparse_array.hpp"
 #include "core/plan/cluster_view.hpp"
 #include "policies/end_order.hpp"
 
@@ -118,6 +119,10 @@ class ExpectedEnds {
 
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
+  struct Slot {
+    std::uint32_t at = kNoSlot;
+  };
+
   /// What all ends up to a mark give back, per node.
   struct Prefix {
     bool any = false;  ///< False: the mark is before every end.
@@ -154,11 +159,11 @@ class ExpectedEnds {
   EndOrder order_;
   std::vector<End> ends_;  ///< [slot]
   std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint32_t> slot_of_;  ///< [job] -> its end, or kNoSlot.
-  Prefix near_;                         ///< Up to the last answer of `first_fit`.
-  Prefix far_;                          ///< Up to the time of `look_at`.
-  FreeIndex future_;                    ///< `spare_` and what `near_` gives back.
-  std::vector<NodeId> stale_;  ///< Nodes whose sums of `near_` changed, but not yet `future_`.
+  SparseArray<Slot, 64> slot_of_;  ///< By job: where its end is.
+  Prefix near_;                    ///< Up to the last answer of `first_fit`.
+  Prefix far_;                     ///< Up to the time of `look_at`.
+  FreeIndex future_;               ///< `spare_` and what `near_` gives back.
+  std::vector<NodeId> stale_;      ///< Nodes whose sums of `near_` changed, but not yet `future_`.
   const FreeIndex* spare_ = nullptr;
   std::uint64_t spare_version_ = 0;
   CapacityTrial attempt_{TrialTime::Later};  ///< `future_` with the job of `look_at`, where needed.

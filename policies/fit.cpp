@@ -91,6 +91,7 @@ void Fit::start_waiting(const ClusterView& view, Plan& plan) {
 }
 
 Plan Fit::allocate(const JobView& job, const ClusterView& view) {
+  settled_ = false;
   absorb(view);
   Plan plan;
   gang_.begin(view);
@@ -118,8 +119,11 @@ Plan Fit::optimize(const ClusterView& view) {
   const std::int64_t cycle = view.now().ns / options_.period.ns;
   if (cycle > cycle_) {
     cycle_ = cycle;
-    return redistribute(view);
+    Plan plan = redistribute(view);
+    settled_ = plan.empty();
+    return plan;
   }
+  settled_ = false;
   Plan plan;
   start_waiting(view, plan);
   gang_.finish(plan);
@@ -154,11 +158,19 @@ void Fit::add_started(const ClusterView& view, std::vector<Share>& shares) {
 
 // One replica more: where the job had one before, else anywhere. One whose old place was given
 // away stays as it is until the next cycle: a plan that takes and gives at once has no safe order.
-bool Fit::grow(const ClusterView& view, Share& share) {
+bool Fit::grow(const ClusterView& view, std::span<const Share> shares, Share& share) {
   const JobRow& row = view.row(share.job);
   const std::int32_t replicas = share.replicas + 1;
-  if (!gang_.quota_allows(share.job, replicas * row.demand.devices + row.rest_devices))
-    return false;
+  std::int32_t devices = replicas * row.demand.devices + row.rest_devices;
+  // Others of the quota may have grown in this cycle already, which the view does not know.
+  if (GangStarter::has_quota(row))
+    for (const Share& other : shares) {
+      const JobRow& its = view.row(other.job);
+      if (other.job == share.job || !GangStarter::share_quota(row, its)) continue;
+      const std::int32_t known = other.was_waiting ? its.min_replicas : its.replicas;
+      devices += std::max(0, other.replicas - known) * its.demand.devices;
+    }
+  if (!gang_.quota_allows(share.job, devices)) return false;
   for (NodeCount& n : share.own) {
     if (n.replicas == 0 || replicas_that_fit(gang_.trial().index().at(n.node), row.demand) < 1)
       continue;
@@ -204,7 +216,7 @@ void Fit::grow_all(const ClusterView& view, std::vector<Share>& shares) {
     std::pop_heap(heap.begin(), heap.end(), loses);
     const std::size_t best = heap.back().share;
     heap.pop_back();
-    if (grow(view, shares[best])) bid(best);
+    if (grow(view, shares, shares[best])) bid(best);
   }
 }
 
@@ -259,6 +271,7 @@ void Fit::save(ByteWriter& out) const {
 }
 
 void Fit::load(ByteReader& in) {
+  settled_ = false;
   cycle_ = in.signed_varint();
   measured_.clear();
   for (std::uint64_t jobs = in.varint(); in.ok() && jobs > 0; --jobs) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Fit : public Policy {
 
   bool sizes_jobs() const override { return true; }
 
+  bool is_settled() const override { return settled_; }
+
   Plan allocate(const JobView& job, const ClusterView& view) override;
   Plan optimize(const ClusterView& view) override;
   void save(ByteWriter& out) const override;
@@ -64,7 +67,7 @@ class Fit : public Policy {
   std::vector<Share> shrink_all(const ClusterView& view);
   void add_started(const ClusterView& view, std::vector<Share>& shares);
   void grow_all(const ClusterView& view, std::vector<Share>& shares);
-  bool grow(const ClusterView& view, Share& share);
+  bool grow(const ClusterView& view, std::span<const Share> shares, Share& share);
   std::int64_t gain(const JobRow& row, std::int32_t replicas) const;
   double speed(JobId id, std::int32_t replicas) const;
 
@@ -73,6 +76,7 @@ class Fit : public Policy {
   std::set<JobId> elastic_;                   ///< Of the jobs that hold or wait; derived.
   LowerPriority lower_;
   GangStarter gang_;
+  bool settled_ = false;    ///< Shares were redistributed last, and nothing came of it.
   std::int64_t cycle_ = 0;  ///< The period in which shares were last redistributed.
 };
 

@@ -1,6 +1,7 @@
 #include "policies/gang_starter.hpp"
 
 #include "core/base/invariant.hpp"
+#include "policies/spare_victims.hpp"
 
 namespace orrery::policies {
 
@@ -54,16 +55,17 @@ void GangStarter::finish(Plan& plan) const {
   });
 }
 
+bool GangStarter::share_quota(const JobRow& a, const JobRow& b) {
+  return (a.quota_group != kNoQuota && a.quota_group == b.quota_group) ||
+         (a.quota_namespace != kNoQuota && a.quota_namespace == b.quota_namespace);
+}
+
 bool GangStarter::quota_allows(JobId id, std::int32_t devices) const {
-  constexpr std::uint32_t kNoQuota = UINT32_MAX;
   const JobRow& row = view_->row(id);
-  if (row.quota_group != kNoQuota || row.quota_namespace != kNoQuota)
+  if (has_quota(row))
     for (const Started& s : started_) {
       const JobRow& other = view_->row(s.job);
-      const bool shares =
-          (row.quota_group != kNoQuota && row.quota_group == other.quota_group) ||
-          (row.quota_namespace != kNoQuota && row.quota_namespace == other.quota_namespace);
-      if (shares && s.job != id) devices += other.gang_devices();
+      if (share_quota(row, other) && s.job != id) devices += other.gang_devices();
     }
   return view_->quota_allows(id, devices);
 }
@@ -107,17 +109,15 @@ std::int32_t GangStarter::devices_of(JobId id) const {
 }
 
 void GangStarter::spare_for_seats(const JobView& job, std::size_t mark, std::vector<JobId>& taken) {
-  const auto fits_without = [&](JobId spared) {
+  const auto fits = [&](const std::vector<JobId>& victims) {
     trial().undo(mark);
     nodes_.clear();
-    for (const JobId id : taken)
-      if (id != spared) give_back(*view_, held_by(id), trial());
+    for (const JobId id : victims) give_back(*view_, held_by(id), trial());
     return try_start(*view_, job, job.row.min_replicas, trial(), &nodes_);
   };
-  for (std::size_t i = taken.size() - 1; i-- > 0;)
-    if (fits_without(taken[i])) taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
-  const bool fits = fits_without(JobId::none());
-  invariant(fits, "the job fits where those gave that it needs");
+  spare_victims(taken, 0, taken.size() - 1, fits);
+  const bool fits_still = fits(taken);
+  invariant(fits_still, "the job fits where those gave that it needs");
 }
 
 bool GangStarter::put_back(JobId id) {

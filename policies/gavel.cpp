@@ -409,7 +409,7 @@ void Gavel::free_what_goes(const ClusterView& view) {
     orrery::give_back(view, job, trial_);
     const JobId partner = view.partner(id);
     if (!partner.is_none() && id < partner && goes(view.job(partner)))
-      give_back_shared(job, trial_);
+      give_back_shared(view, job, trial_);
   }
 }
 

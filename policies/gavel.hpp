@@ -229,8 +229,8 @@ class Gavel : public Policy {
   Instant round_start_;
   bool epochs_end_rounds_ = false;
   std::vector<Lease> leases_;  ///< Of the present round.
-  bool is_chosen_ = false;     ///< The next round's jobs are chosen:
-  std::vector<Ahead> ahead_;   ///< these.
+  bool is_chosen_ = false;     ///< Whether the next round's jobs are chosen.
+  std::vector<Ahead> ahead_;   ///< The jobs chosen for the next round.
   std::map<JobId, Isolated> isolated_;
   std::vector<std::pair<JobId, JobId>> together_;  ///< Of Gandiva's rule; ascending.
 

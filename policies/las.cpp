@@ -1,6 +1,8 @@
 #include "policies/las.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "policies/changes.hpp"
 
@@ -25,6 +27,9 @@ void Las::absorb(const ClusterView& view) {
 
 void Las::list_runners(const ClusterView& view) {
   runners_.clear();
+  in_order_ = false;
+  least_priority_ = std::numeric_limits<std::int32_t>::max();
+  most_ahead_ = std::numeric_limits<std::int64_t>::min();
   for (const JobId id : view.holding()) {
     const JobRow& row = view.row(id);
     if (!may_be_taken_from(row)) continue;
@@ -32,14 +37,26 @@ void Las::list_runners(const ClusterView& view) {
                         row.attained_device_us(view.now()),
                         options_.quantum.ns / 1000 * row.devices_held,
                         id});
+    const Runner& runner = runners_.back();
+    least_priority_ = std::min(least_priority_, runner.priority);
+    most_ahead_ = std::max(most_ahead_, runner.attained - runner.margin);
   }
+}
+
+void Las::sort_runners() {
+  if (std::exchange(in_order_, true)) return;
   std::sort(runners_.begin(), runners_.end(), [](const Runner& a, const Runner& b) {
     if (a.priority != b.priority) return a.priority < b.priority;
     return a.attained != b.attained ? a.attained > b.attained : b.job < a.job;
   });
 }
 
-GangStarter::Outcome Las::swap(const OrderKey& place, Plan& plan) {
+GangStarter::Outcome Las::swap(const ClusterView& view, const OrderKey& place, Plan& plan) {
+  // Most cycles swap nobody, and need no order of those that run.
+  if (std::exchange(swaps_, false)) list_runners(view);
+  if (least_priority_ >= place.priority && most_ahead_ <= place.key)
+    return GangStarter::Outcome::NoVictims;
+  sort_runners();
   const auto victims = [&](auto&& visit) {
     for (const Runner& runner : runners_) {
       if (runner.priority > place.priority) return;
@@ -67,9 +84,9 @@ Plan Las::optimize(const ClusterView& view) {
   const std::int64_t cycle = view.now().ns / options_.quantum.ns;
   const bool swaps = cycle > cycle_;
   cycle_ = cycle;
-  if (swaps) list_runners(view);
+  swaps_ = swaps;
   waiting_.start_all(gang_, plan, [&](const OrderKey& place) {
-    return swaps ? swap(place, plan) : lower_.preempt_for(view.row(place.job), gang_, plan);
+    return swaps ? swap(view, place, plan) : lower_.preempt_for(view.row(place.job), gang_, plan);
   });
   gang_.finish(plan);
   return plan;

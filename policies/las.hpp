@@ -47,12 +47,17 @@ class Las : public Policy {
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void list_runners(const ClusterView& view);
-  GangStarter::Outcome swap(const OrderKey& place, Plan& plan);
+  void sort_runners();
+  GangStarter::Outcome swap(const ClusterView& view, const OrderKey& place, Plan& plan);
 
   Options options_;
   OrderedJobs waiting_;
   LowerPriority lower_;
-  std::vector<Runner> runners_;
+  bool swaps_ = false;               ///< This call does, and has not listed the runners yet.
+  std::vector<Runner> runners_;      ///< As listed, with
+  bool in_order_ = false;            ///< whether they were sorted,
+  std::int32_t least_priority_ = 0;  ///< the least of their priorities, and
+  std::int64_t most_ahead_ = 0;      ///< the most that one has attained beyond its margin.
   GangStarter gang_;
   std::int64_t cycle_ = 0;  ///< The quantum in which jobs were last swapped.
 };

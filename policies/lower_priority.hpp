@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/sparse_array.hpp"
 #include "core/plan/cluster_view.hpp"
 #include "policies/changes.hpp"
 #include "policies/gang_starter.hpp"
@@ -16,32 +17,39 @@ namespace orrery::policies {
 class LowerPriority {
  public:
   void clear() {
+    holders_.clear();
+    count_.clear();
     jobs_.clear();
-    priorities_.clear();
+    in_order_ = false;
   }
 
   /// Looks the job up in the view again.
   void refresh(const ClusterView& view, JobId id) {
-    const auto known = priorities_.find(id);
     if (view.is_live(id) && may_be_taken_from(view.row(id))) {
-      if (known != priorities_.end()) return;  // A job keeps its priority.
-      priorities_.emplace(id, view.row(id).priority);
-      jobs_.insert({view.row(id).priority, id});
-    } else if (known != priorities_.end()) {
-      jobs_.erase({known->second, id});
-      priorities_.erase(known);
+      Holder& holder = holders_[id.index()];
+      if (holder.may_go) return;  // A job keeps its priority.
+      holder = {true, {view.row(id).priority, id}};
+      ++count_[holder.key.priority];
+      if (in_order_) jobs_.insert(holder.key);
+    } else if (Holder* holder = holders_.find(id.index()); holder != nullptr && holder->may_go) {
+      holder->may_go = false;
+      const auto count = count_.find(holder->key.priority);
+      if (--count->second == 0) count_.erase(count);
+      if (in_order_) jobs_.erase(holder->key);
     }
   }
 
   /// Whether any job may give way to one of this priority.
   bool any_below(std::int32_t priority) const {
-    return !jobs_.empty() && jobs_.begin()->priority < priority;
+    return !count_.empty() && count_.begin()->first < priority;
   }
 
   /// Calls `visit(JobId)` for those below this priority, the first to give way first, until it
   /// answers false.
   template <class Visit>
   void for_each_below(std::int32_t priority, Visit&& visit) const {
+    if (!any_below(priority)) return;
+    put_in_order();
     for (const Key& key : jobs_)
       if (key.priority >= priority || !visit(key.job)) return;
   }
@@ -55,7 +63,7 @@ class LowerPriority {
 
  private:
   struct Key {
-    std::int32_t priority;
+    std::int32_t priority = 0;
     JobId job;
 
     friend bool operator<(const Key& a, const Key& b) {
@@ -63,8 +71,24 @@ class LowerPriority {
     }
   };
 
-  std::set<Key> jobs_;
-  std::map<JobId, std::int32_t> priorities_;
+  struct Holder {
+    bool may_go = false;
+    Key key;
+  };
+
+  // Where all jobs have one priority, which is nearly everywhere, nobody ever asks for the order.
+  void put_in_order() const {
+    if (in_order_) return;
+    in_order_ = true;
+    holders_.for_each([&](const Holder& holder) {
+      if (holder.may_go) jobs_.insert(holder.key);
+    });
+  }
+
+  SparseArray<Holder> holders_;                 ///< By job.
+  std::map<std::int32_t, std::int64_t> count_;  ///< Of holders, by priority; none is 0.
+  mutable std::set<Key> jobs_;                  ///< The same, once somebody has asked.
+  mutable bool in_order_ = false;               ///< Somebody has.
 };
 
 }  // namespace orrery::policies

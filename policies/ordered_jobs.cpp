@@ -8,7 +8,6 @@ void OrderedJobs::clear() {
 }
 
 void OrderedJobs::put(const ClusterView& view, JobId id, std::int64_t key) {
-  if (records_.size() <= id.index()) records_.resize(id.index() + 1);
   Record& record = records_[id.index()];
   const JobView job = view.job(id);
   const GangShape shape = shape_of(job);
@@ -21,11 +20,11 @@ void OrderedJobs::put(const ClusterView& view, JobId id, std::int64_t key) {
 }
 
 void OrderedJobs::remove(JobId id) {
-  if (records_.size() <= id.index() || !records_[id.index()].waits) return;
-  Record& record = records_[id.index()];
-  record.waits = false;
-  record.group->second.erase(record.place);
-  if (record.group->second.empty()) groups_.erase(record.group);
+  Record* record = records_.find(id.index());
+  if (record == nullptr || !record->waits) return;
+  record->waits = false;
+  record->group->second.erase(record->place);
+  if (record->group->second.empty()) groups_.erase(record->group);
 }
 
 }  // namespace orrery::policies

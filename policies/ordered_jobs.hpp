@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/sparse_array.hpp"
 #include "core/plan/cluster_view.hpp"
 #include "policies/gang_shape.hpp"
 #include "policies/gang_starter.hpp"
@@ -39,7 +40,7 @@ class OrderedJobs {
   void remove(JobId id);
 
   /// The place of a job that is known.
-  const OrderKey& place_of(JobId id) const { return records_[id.index()].place; }
+  const OrderKey& place_of(JobId id) const { return records_.find(id.index())->place; }
 
   /// Starts waiting jobs in order, each at its minimum. One that does not fit, not even when
   /// `start_over(const OrderKey&)` has tried to make room (it returns a GangStarter::Outcome), is
@@ -90,7 +91,7 @@ class OrderedJobs {
   static bool later(const Cursor& a, const Cursor& b) { return *b.next < *a.next; }
 
   Groups groups_;                ///< None is empty.
-  std::vector<Record> records_;  ///< By job.
+  SparseArray<Record> records_;  ///< By job.
 };
 
 }  // namespace orrery::policies

@@ -1,11 +1,11 @@
 #include "policies/pollux_jobs.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/spare_victims.hpp"
 
 namespace orrery::policies {
 
@@ -97,7 +97,7 @@ bool PolluxJobs::push_out(const ClusterView& view,
     trial.undo(mark);
     return false;
   }
-  const auto try_without = [&](std::span<const JobId> leaving) {
+  const auto fits_with = [&](const std::vector<JobId>& leaving) {
     trial.undo(mark);
     nodes.clear();
     for (const JobId id : leaving) give_back(view, view.job(id), trial);
@@ -105,18 +105,19 @@ bool PolluxJobs::push_out(const ClusterView& view,
   };
   std::vector<JobId> leaving = taken;
   bool is_inexact = view.is_seated(job.row.id);
-  for (std::size_t i = taken.size() - 1; i-- > 0;) {
+  for (std::size_t i = taken.size() - 1; !is_inexact && i-- > 0;) {
     const JobView victim = view.job(taken[i]);
     if (!put_back(victim, trial)) continue;
     leaving[i] = JobId::none();
-    is_inexact = is_inexact || victim.row.has_parts();
+    is_inexact = victim.row.has_parts();
+  }
+  // By count a part may be put back where it does not lie, and a job that keeps the seats.
+  if (is_inexact) {
+    leaving = taken;
+    spare_victims(leaving, 0, leaving.size() - 1, fits_with);
+    fits_with(leaving);
   }
   std::erase(leaving, JobId::none());
-  // By count a part may be put back where it does not lie, and a job that keeps the seats.
-  if (is_inexact && !try_without(leaving)) {
-    leaving = taken;
-    try_without(leaving);
-  }
   gangs.preempted.insert(gangs.preempted.end(), leaving.begin(), leaving.end());
   return true;
 }

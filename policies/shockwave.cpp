@@ -331,6 +331,8 @@ Plan Shockwave::start_early(const ClusterView& view) {
 }
 
 Plan Shockwave::optimize(const ClusterView& view) {
+  // A call that comes late begins the round at hand before it chooses for one behind it.
+  if (begun_ < planned_ && round_of(view.now()) >= planned_) return begin_round(view);
   const std::int64_t round = round_of(decided_for(view.now()));
   if (round != planned_) {
     planned_ = round;

@@ -94,19 +94,26 @@ class CountProgram {
         solver_(solver) {
     room_ = std::accumulate(place.rooms.begin(), place.rooms.end(), std::int64_t{0});
     const std::int64_t widest = *std::max_element(place.rooms.begin(), place.rooms.end());
-    rests_.reserve(jobs.size() * (window_ + 1));
-    epochs_.reserve(jobs.size() * (window_ + 1));
-    for (std::size_t i = 0; i < jobs.size() && possible_; ++i) {
-      add_rests(jobs[i]);
+    std::vector<double> allowed;
+    if (weights.empty())
+      for (const WindowJob& job : jobs) {
+        allowed.push_back(rest_allowed(job, place, settings) + 1e-7);
+        // Nearly always some job has too much left, and then nothing else is worth knowing.
+        possible_ = rest_s(job, epochs_in(job, settings.rounds)) <= allowed.back();
+        if (!possible_) return;
+      }
+    rests_.resize(jobs.size() * (window_ + 1));
+    epochs_.resize(jobs.size() * (window_ + 1));
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      add_rests(i);
       large_.push_back(2 * jobs[i].room > widest);
       least_.push_back(0);
       if (!weights.empty()) continue;
-      const double allowed = rest_allowed(jobs[i], place, settings);
-      const auto least = least_for(i, allowed + 1e-7);
+      const auto least = least_for(i, allowed[i]);
       possible_ = least.has_value();
-      least_[i] = least.value_or(0);
+      if (!possible_) return;
+      least_[i] = *least;
     }
-    if (!possible_) return;
     present_.reserve(jobs.size());
     gains_.reserve(jobs.size() * window_);
     for (std::size_t i = 0; i < jobs.size(); ++i) add_gains(i, weights.empty() ? 1 : weights[i]);
@@ -148,17 +155,29 @@ class CountProgram {
     return std::min<double>(job.epochs - job.done, rounds * settings_.round_s / job.mean_s);
   }
 
+  /// Seconds that are left after so many epochs; never rises with them.
+  static double rest_s(const WindowJob& job, double epochs) {
+    return std::max(job.remaining_s - epochs * job.mean_s, 0.0);
+  }
+
   /// Epochs done in each number of rounds, and seconds left then, never rising.
-  void add_rests(const WindowJob& job) {
+  void add_rests(std::size_t at) {
+    const WindowJob& job = jobs_[at];
+    double* epochs = epochs_.data() + at * (window_ + 1);
+    double* rests = rests_.data() + at * (window_ + 1);
     double last_s = std::numeric_limits<double>::infinity();
     double last_epochs = -1;
     for (int n = 0; n <= settings_.rounds; ++n) {
-      const double epochs = epochs_in(job, n);
-      epochs_.push_back(epochs);
-      if (epochs != last_epochs)
-        last_s = std::min(std::max(job.remaining_s - epochs * job.mean_s, 0.0), last_s);
-      last_epochs = epochs;
-      rests_.push_back(last_s);
+      const double now = epochs_in(job, n);
+      if (now == last_epochs) {  // It is done: in no further round is anything.
+        std::fill_n(epochs, settings_.rounds - n + 1, now);
+        std::fill_n(rests, settings_.rounds - n + 1, last_s);
+        return;
+      }
+      last_s = std::min(rest_s(job, now), last_s);
+      last_epochs = now;
+      *epochs++ = now;
+      *rests++ = last_s;
     }
   }
 

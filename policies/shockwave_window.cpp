@@ -109,9 +109,14 @@ void spread(const std::vector<WindowJob>& jobs,
 double lateness(const WindowRuns& runs, const std::vector<double>& weights) {
   double sum = 0;
   for (std::size_t job = 0; job < weights.size(); ++job) {
-    const int count = runs.count(job);
-    for (std::size_t round = 0; round < runs[job].size(); ++round)
-      if (runs[job][round] != 0) sum += weights[job] * static_cast<double>(round) / count;
+    const std::span<const std::uint8_t> its = runs[job];
+    int count = runs.count(job);
+    const int all = count;
+    for (std::size_t round = 0; count > 0; ++round) {
+      if (its[round] == 0) continue;
+      sum += weights[job] * static_cast<double>(round) / all;
+      --count;
+    }
   }
   return sum;
 }
@@ -231,8 +236,9 @@ class TwoRounds {
 
   /// Whether that changed anything.
   bool improve(Round& early, Round& late) {
+    if (!may_improve(early, late)) return false;
     double present = 0;
-    if (!compare(early, late, present)) return false;
+    compare(early, late, present);
     knapsack_.sizes.clear();
     for (std::size_t size = 0; size < sizes_.size(); ++size)
       if (!by_size_[size].ranks.empty())
@@ -259,37 +265,47 @@ class TwoRounds {
     late.left -= room;
   }
 
+  /// Whether other jobs than those in the earlier one can be better. A full round of the densest
+  /// jobs is the best there is: so says the fractional knapsack.
+  bool may_improve(const Round& early, const Round& late) const {
+    double late_greatest = -1;  // Density of those in the later one.
+    for (std::size_t word = 0; word < late.ranks.size(); ++word)
+      for (std::uint64_t left = late.ranks[word] & ~early.ranks[word]; left != 0; left &= left - 1)
+        late_greatest = std::max(late_greatest, ranked_[word * kBits + bit_of(left)].density);
+    if (late_greatest < 0 || early.left != 0) return late_greatest >= 0;
+    for (std::size_t word = 0; word < late.ranks.size(); ++word)
+      for (std::uint64_t left = early.ranks[word] & ~late.ranks[word]; left != 0; left &= left - 1)
+        if (ranked_[word * kBits + bit_of(left)].density < late_greatest) return true;
+    return false;
+  }
+
+  static std::size_t bit_of(std::uint64_t bits) {
+    return static_cast<std::size_t>(std::countr_zero(bits));
+  }
+
   /// Fills in the knapsack of the jobs that run in one of the two, and the urgency of those in the
-  /// earlier one. Whether others can be better.
-  bool compare(const Round& early, const Round& late, double& present) {
+  /// earlier one.
+  void compare(const Round& early, const Round& late, double& present) {
     for (OfSize& each : by_size_) {
       each.ranks.clear();
       each.urgencies.clear();
     }
     knapsack_.capacity = early.left;
     knapsack_.least = -late.left;
-    double early_least = std::numeric_limits<double>::infinity();  // Density of theirs,
-    double late_greatest = -1;                                     // and of the others.
     for (std::size_t word = 0; word < early.ranks.size(); ++word) {
       const std::uint64_t in_early = early.ranks[word];
       for (std::uint64_t left = in_early ^ late.ranks[word]; left != 0; left &= left - 1) {
-        const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+        const std::size_t bit = bit_of(left);
         const Ranked& ranked = ranked_[word * kBits + bit];
         OfSize& alike = by_size_[ranked.size];
         alike.ranks.push_back(word * kBits + bit);
         alike.urgencies.push_back(ranked.urgency);
-        if ((in_early >> bit & 1) == 0) {
-          late_greatest = std::max(late_greatest, ranked.density);
-          continue;
-        }
+        if ((in_early >> bit & 1) == 0) continue;
         knapsack_.capacity += sizes_[ranked.size];
         knapsack_.least += sizes_[ranked.size];
         present += ranked.urgency;
-        early_least = std::min(early_least, ranked.density);
       }
     }
-    // A full round of the densest jobs is the best there is: so says the fractional knapsack.
-    return late_greatest >= 0 && (early.left != 0 || early_least < late_greatest);
   }
 
   const std::vector<std::int64_t>& rooms_;

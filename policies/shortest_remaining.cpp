@@ -60,7 +60,6 @@ void ShortestRemaining::drop_runner(const Known& known) {
 }
 
 void ShortestRemaining::refresh(const ClusterView& view, JobId id) {
-  if (known_.size() <= id.index()) known_.resize(id.index() + 1);
   Known& known = known_[id.index()];
   Known now;
   if (view.is_live(id)) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/sparse_array.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/gang_starter.hpp"
 #include "policies/ordered_jobs.hpp"
@@ -86,7 +87,7 @@ class ShortestRemaining : public Policy {
   Measure measure_;
   OrderedJobs waiting_;
   std::map<std::int32_t, ByWeight> runners_;  ///< By priority, ascending; none is empty.
-  std::vector<Known> known_;                  ///< By job.
+  SparseArray<Known> known_;                  ///< By job.
   GangStarter gang_;
 };
 

@@ -51,16 +51,6 @@ EndedWorker ended_as(const AgentWorker& worker,
           {}};
 }
 
-// Of two starts in one slot of a job: whether `a` is the one that the job has there since. A worker
-// that was told a later membership moved there in it, however old its start is; what started there
-// before has left.
-template <class One, class Other>
-bool comes_after(const One& a, const Other& b) {
-  if (a.slot != b.slot) return false;
-  if (a.generation != b.generation) return a.generation > b.generation;
-  return a.name.incarnation > b.name.incarnation;
-}
-
 SpawnWorker spawn_of(const AgentWorker& worker) {
   return {worker.name,
           worker.slot,

@@ -140,6 +140,16 @@ struct EndedWorker {
   }
 };
 
+/// Of two starts of one job, living or ended: whether they were in the same slot, and `a` is the
+/// one that the job has there since. A worker that was told a later membership moved to its slot in
+/// that one, however old its start is; what was there before has left.
+template <class One, class Other>
+bool comes_after(const One& a, const Other& b) {
+  if (a.slot != b.slot) return false;
+  if (a.generation != b.generation) return a.generation > b.generation;
+  return a.name.incarnation > b.name.incarnation;
+}
+
 /// An order from the controller. Only the parts for this node are looked at.
 struct CommandReceived {
   Command command;

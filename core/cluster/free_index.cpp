@@ -41,7 +41,7 @@ bool has_whole_devices(const NodeFree& free) {
 
 // As `parts_of`, ascending, with the part that is known of an estimate, and `whole` devices as
 // parts.
-DeviceParts known_parts(const NodeFree& free, std::int32_t whole) {
+DeviceParts knnotes_parts(const NodeFree& free, std::int32_t whole) {
   DeviceParts parts = parts_of(free);
   if (is_estimate(free)) parts.push_back(static_cast<std::int16_t>(free.partial_max));
   parts.insert(parts.end(), static_cast<std::size_t>(whole), std::int16_t{1000});
@@ -118,8 +118,8 @@ NodeFree least_of(const NodeFree& a, const NodeFree& b) {
   least.usable = a.usable && b.usable;
   if (a.partial_max == 0 && b.partial_max == 0) return least;
   // Device by device, the emptiest first: so each has a device of its own in either.
-  const DeviceParts of_a = known_parts(a, a.devices - least.devices);
-  const DeviceParts of_b = known_parts(b, b.devices - least.devices);
+  const DeviceParts of_a = knnotes_parts(a, a.devices - least.devices);
+  const DeviceParts of_b = knnotes_parts(b, b.devices - least.devices);
   DeviceParts parts;
   for (auto p = of_a.rbegin(), q = of_b.rbegin(); p != of_a.rend() && q != of_b.rend(); ++p, ++q)
     parts.push_back(std::min(*p, *q));
@@ -379,7 +379,7 @@ void CapacityTrial::sync(const FreeIndex& base) {
   base_version_ = base.version();
   touched_.clear();
   before_.clear();
-  own_.clear();
+  notes_.clear();
 }
 
 void CapacityTrial::rollback() {
@@ -388,7 +388,7 @@ void CapacityTrial::rollback() {
     if (!(copy_.at(node) == base_->at(node))) copy_.set(node, base_->at(node));
   touched_.clear();
   before_.clear();
-  own_.clear();
+  notes_.clear();
 }
 
 void CapacityTrial::undo(std::size_t mark) {
@@ -396,17 +396,17 @@ void CapacityTrial::undo(std::size_t mark) {
     if (!(copy_.at(touched_[i]) == before_[i])) copy_.set(touched_[i], before_[i]);
   touched_.resize(mark);
   before_.resize(mark);
-  while (!own_.empty() && own_.back().entry >= mark) own_.pop_back();
+  while (!notes_.empty() && notes_.back().entry >= mark) notes_.pop_back();
 }
 
 bool CapacityTrial::gave(NodeId node, JobId job) const {
-  for (std::size_t i = own_.size(); i-- > 0;)
-    if (own_[i].job == job && touched_[own_[i].entry] == node) return own_[i].gives;
+  for (std::size_t i = notes_.size(); i-- > 0;)
+    if (notes_[i].job == job && touched_[notes_[i].entry] == node) return notes_[i].gives;
   return false;
 }
 
 void CapacityTrial::note(JobId whose, bool gives) {
-  if (!whose.is_none()) own_.push_back({touched_.size() - 1, whose, gives});
+  if (!whose.is_none()) notes_.push_back({touched_.size() - 1, whose, gives});
 }
 
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose) {

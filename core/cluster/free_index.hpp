@@ -206,7 +206,8 @@ class CapacityTrial {
   /// Whether the job gave what it holds on the node since `sync`, and has not taken it back.
   bool gave(NodeId node, JobId job) const;
 
-  /// `whose`: the job that gives all that it holds there, or takes it back.
+  /// `whose`: the job that gives all that it holds on the node, or takes it back, for `gave`; none:
+  /// nobody's. What others take there afterwards does not undo that it gave.
   void take(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose = JobId::none());
   void give(NodeId node, const Demand& demand, std::int32_t replicas, JobId whose = JobId::none());
 
@@ -223,8 +224,8 @@ class CapacityTrial {
   void undo(std::size_t mark);
 
  private:
-  /// A job's own, given or taken back.
-  struct Own {
+  /// That a job gave all that it holds on a node, or took it back.
+  struct GiveNote {
     std::size_t entry;  ///< Of `touched_`.
     JobId job;
     bool gives;
@@ -239,7 +240,7 @@ class CapacityTrial {
   std::uint64_t base_version_ = 0;
   std::vector<NodeId> touched_;
   std::vector<NodeFree> before_;  ///< Of each entry of `touched_`.
-  std::vector<Own> own_;          ///< In the order of `touched_`.
+  std::vector<GiveNote> notes_;   ///< In the order of `touched_`.
   std::vector<NodeId> changed_;   ///< Scratch of `sync`.
 };
 

@@ -48,6 +48,9 @@ class Controller {
   /// The driver waits at most until then, and steps a TimeReached event at that instant.
   Instant next_deadline();
 
+  /// The next one of them that is not the policy's own cycle.
+  Instant next_timer() { return state_.next_timer(); }
+
   /// Whether nothing but the policy's own cycle is due some time.
   bool only_cycles_left();
 

@@ -262,11 +262,18 @@ void Driver::plan() {
   if (!planner_.is_busy() && world_.now() >= asks_again_at_) {
     if (const std::optional<PlanRequest> request = controller_.take_plan_request()) {
       ++plans_asked_;
+      asked_at_ = controller_.state().sequence;
       planner_.ask(*request, controller_);
     }
   }
-  if (std::optional<PlanAnswer> answer = planner_.take(world_.now()))
+  if (std::optional<PlanAnswer> answer = planner_.take(world_.now())) {
+    const auto* made = std::get_if<PlanProposed>(&*answer);
+    // What was recorded while it planned it has not seen.
+    if (made != nullptr && made->trigger == PlanTrigger::Period && made->plan.empty() &&
+        asked_at_ == controller_.state().sequence && planner_.is_settled())
+      settled_at_ = controller_.state().sequence.next();
     answered(std::move(*answer), world_.now());
+  }
 }
 
 // A policy that gives no plan time after time is asked less and less often, but always again.
@@ -291,10 +298,27 @@ Instant Driver::next_wake() {
   return outbox_.empty() ? wake : std::min(wake, store_.next_durable());
 }
 
+// The next deadline that may bring anything about. Cycles that come before it and would be in vain,
+// for which the policy is settled and no record came since, are passed over: all but the last one,
+// after which the policy has seen the time.
+Instant Driver::after_vain_cycles(Instant until) {
+  const Instant next = next_wake();
+  const State& state = controller_.state();
+  if (observer_ == nullptr || settled_at_ != state.sequence || next.is_never() ||
+      next != state.next_cycle())
+    return next;
+  const Instant quiet = std::min({world_.quiet_until(), controller_.next_timer(), until});
+  const std::int64_t period = state.settings.plan_period.ns;
+  const std::int64_t cycles = (quiet.ns - 1 - next.ns) / period;
+  if (cycles <= 0) return next;
+  const std::uint64_t passed = observer_->pass_over(static_cast<std::uint64_t>(cycles));
+  return next + Duration{period * static_cast<std::int64_t>(passed)};
+}
+
 // Waits for what comes next, at most until `until`. `more`: the world has something to tell yet.
 bool Driver::wait(Instant until, bool more) {
-  const Instant deadline = next_wake();
   const bool answers_due = planner_.is_busy() || !outbox_.empty();
+  const Instant deadline = more && !answers_due ? after_vain_cycles(until) : next_wake();
   if (!more && deadline.is_never() && !answers_due) return false;
   if (deadline >= until && world_.now() >= until) return false;
   // A policy may change its mind after some cycles, but not for ever after.

@@ -32,6 +32,11 @@ class RunObserver {
   /// Each record after its step; by default nothing.
   virtual void on_event(Sequence, const Event&) {}
 
+  /// So many cycles of the policy would follow that change nothing; each of them is two records.
+  /// Returns how many of these cycles, `cycles` at most, are passed over as if they had been
+  /// watched. By default none.
+  virtual std::uint64_t pass_over(std::uint64_t /*cycles*/) { return 0; }
+
   /// Asked now and then; true ends the run early.
   virtual bool should_stop() { return false; }
 };
@@ -142,6 +147,7 @@ class Driver {
   void plan();
   void answered(PlanAnswer answer, Instant now);
   bool wait(Instant until, bool more);
+  Instant after_vain_cycles(Instant until);
   bool take_snapshot();
   bool refused(const Status& status);
 
@@ -160,6 +166,8 @@ class Driver {
   std::uint64_t last_snapshot_ = 0;
   std::uint64_t orders_ = 0;        ///< Given so far.
   std::uint64_t orders_seen_ = 0;   ///< When the loop last waited.
+  Sequence settled_at_;             ///< The last record that was a cycle's plan, in vain.
+  Sequence asked_at_;               ///< The last record when the planner was asked.
   std::uint64_t quiet_cycles_ = 0;  ///< Waits without an order since, where only cycles are due.
   Instant crowded_since_ = Instant::never();  ///< Since when every turn has had facts.
   std::vector<Event> events_;                 ///< The batch at hand.

@@ -49,6 +49,10 @@ class Planner {
   /// When to look again; never where the planner wakes the world by itself or is idle.
   virtual Instant ready_at() const = 0;
 
+  /// Whether the policy would plan nothing in cycles to come (Policy::is_settled); by default not
+  /// known.
+  virtual bool is_settled() const { return false; }
+
   /// The controller has stepped this record, an event as the journal holds it. For planners that
   /// follow the journal with a state of their own.
   virtual void stepped(std::span<const std::byte> record) { static_cast<void>(record); }
@@ -111,6 +115,8 @@ class InlinePlanner final : public Planner {
   std::optional<PlanAnswer> take(Instant now) override;
 
   Instant ready_at() const override { return answer_ ? ready_at_ : Instant::never(); }
+
+  bool is_settled() const override { return policy_->is_settled(); }
 
   /// In place of `ask`: what the policy would have answered is lost, and the policy with it.
   void lose(const PlanRequest& request, Controller& controller, PlanLoss loss, std::string detail);

@@ -30,6 +30,10 @@ class World {
   /// events in observed order. With a deadline that has passed it only takes what is there.
   /// Returns false when nothing will ever happen in this world without a new command.
   virtual bool wait_events(Instant deadline, std::vector<Event>& events) = 0;
+
+  /// Before then nothing happens in this world without a new command; at that instant something
+  /// may. By default now: a world does not know.
+  virtual Instant quiet_until() { return now(); }
 };
 
 }  // namespace orrery

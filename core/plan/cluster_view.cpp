@@ -109,11 +109,15 @@ void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial
   give_others(view, job, whose, trial);
 }
 
-void give_back_shared(const JobView& job, CapacityTrial& trial) {
+void give_back_shared(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
   Demand devices = job.row.demand;
   devices.cpu = {};
   devices.memory = {};
-  for (const NodeCount& n : job.nodes) trial.give(n.node, devices, n.replicas);
+  const JobId partner = view.partner(job.row.id);
+  for (const NodeCount& n : job.nodes) {
+    trial.give(n.node, devices, n.replicas, job.row.id);
+    trial.give(n.node, {}, 0, partner);  // The same devices are its own as well.
+  }
 }
 
 void give_back_all(const ClusterView& view, CapacityTrial& trial) {
@@ -121,7 +125,7 @@ void give_back_all(const ClusterView& view, CapacityTrial& trial) {
     const JobView job = view.job(id);
     give_back(view, job, trial);
     const JobId partner = view.partner(id);
-    if (!partner.is_none() && id < partner) give_back_shared(job, trial);
+    if (!partner.is_none() && id < partner) give_back_shared(view, job, trial);
   }
 }
 

@@ -150,7 +150,7 @@ void give_back_elastic(const ClusterView& view, const JobView& job, CapacityTria
 void give_back_others(const ClusterView& view, const JobView& job, CapacityTrial& trial);
 
 /// Gives back to the trial the devices of a job and its partner, of whom neither stays.
-void give_back_shared(const JobView& job, CapacityTrial& trial);
+void give_back_shared(const ClusterView& view, const JobView& job, CapacityTrial& trial);
 
 /// Gives back to the trial all that any job holds.
 void give_back_all(const ClusterView& view, CapacityTrial& trial);

@@ -49,6 +49,10 @@ class Policy {
   /// The changes against the allocations in the view; empty when nothing should change.
   virtual Plan optimize(const ClusterView& view) = 0;
 
+  /// Whether, asked in cycles to come, it would plan nothing and be as it is now: until a job is
+  /// touched or reports, or nodes change. False where it depends on time alone.
+  virtual bool is_settled() const { return false; }
+
   /// All state: queues, deficits, populations, generator. After `load`, the next view's
   /// `touched_complete()` is false.
   virtual void save(ByteWriter& out) const = 0;

@@ -30,8 +30,8 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// in for a spare that failed in use goes on for the node whose place that one had; who starts when
 /// a sub-master is done has the time of a start; the words of a worker that was told to stop are
 /// no failure of it; nodes that one answer replaces are lost at once; what is dropped is told; who
-/// fails says whose fault it was, and that is charged; what a job with seats would hold at the size
-/// that a plan gives it is held against its quota device by device.
+/// fails says whose fault it was, and that is charged; a job with seats is held against its quota
+/// device by device at the size that a plan gives it; parts of one device make no partners.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

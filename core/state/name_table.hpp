@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/plain_array.hpp"
 #include "core/base/prefetch.hpp"
 
 namespace orrery {
@@ -17,7 +17,7 @@ namespace orrery {
 /// order decides nothing.
 class NameTable {
  public:
-  NameTable() : slots_(64) {}
+  NameTable() : slots_(64, Slot{}) {}
 
   /// FNV-1a with a final mix: names differ in their last digits.
   static std::uint32_t hash_of(std::string_view name) {
@@ -81,18 +81,17 @@ class NameTable {
   }
 
   void grow() {
-    LargeVector<Slot> old(std::max<std::size_t>(64, live_ * 4));
+    const std::size_t least = std::max<std::size_t>(64, live_ * 4);
     std::size_t size = 64;
-    while (size < old.size()) size *= 2;
-    old.assign(size, Slot{});
-    old.swap(slots_);
+    while (size < least) size *= 2;
+    const PlainArray<Slot> old = std::exchange(slots_, PlainArray<Slot>(size, Slot{}));
     used_ = 0;
     for (const Slot& slot : old)
       if (slot.is_full()) put(slot);
   }
 
-  LargeVector<Slot> slots_;  ///< A power of two, at least half of it empty.
-  std::size_t used_ = 0;     ///< Full and erased.
+  PlainArray<Slot> slots_;  ///< A power of two, at least half of it empty.
+  std::size_t used_ = 0;    ///< Full and erased.
   std::size_t live_ = 0;
 };
 

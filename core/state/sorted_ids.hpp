@@ -37,12 +37,19 @@ class SortedIds {
     if (changes_.size() > list_.size() / 4 + 64) merge();
   }
 
+  // Nearly always there are few of them, and a look for room to sort them in costs more than that.
+  void sort_changes() const {
+    constexpr std::size_t kFew = 32;
+    const auto before = [](const Change& a, const Change& b) { return a.job < b.job; };
+    if (changes_.size() > kFew) return std::stable_sort(changes_.begin(), changes_.end(), before);
+    for (auto it = changes_.begin(); it != changes_.end(); ++it)
+      std::rotate(std::upper_bound(changes_.begin(), it, *it, before), it, it + 1);
+  }
+
   // One pass over both; of several changes of one job the last counts.
   void merge() const {
     if (changes_.empty()) return;
-    std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
-      return a.job < b.job;
-    });
+    sort_changes();
     merged_.clear();
     auto old = list_.begin();
     for (std::size_t i = 0; i < changes_.size(); ++i) {

@@ -143,7 +143,7 @@ void State::drop_retired_ids() {
   std::size_t& prefix = retired_prefix_;
   while (prefix < slot_of_.size() && slot_of_[prefix] == kNoSlot) ++prefix;
   if (prefix < 4096 || prefix * 2 < slot_of_.size()) return;
-  slot_of_.erase(slot_of_.begin(), slot_of_.begin() + static_cast<std::ptrdiff_t>(prefix));
+  slot_of_.erase_front(prefix);
   first_id_ += static_cast<std::uint32_t>(prefix);
   prefix = 0;
 }

@@ -9,9 +9,9 @@
 
 #include "core/base/bytes.hpp"
 #include "core/base/digest.hpp"
-#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/paged_array.hpp"
+#include "core/base/plain_array.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/demand_mix.hpp"
 #include "core/cluster/ledger.hpp"
@@ -219,6 +219,13 @@ class State {
       if (slot_of_[i] != kNoSlot) visit(jobs_[slot_of_[i]]);
   }
 
+  /// The same in no order that means anything: costs what there is, and not the ids in between.
+  template <class Visit>
+  void for_each_job_anyhow(Visit&& visit) const {
+    for (const JobState& job : jobs_)
+      if (!job.row.id.is_none()) visit(job);
+  }
+
   /// A job became final.
   void note_final(const JobState& job);
 
@@ -351,8 +358,8 @@ class State {
 
   PagedArray<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;
-  LargeVector<std::uint32_t> slot_of_;  ///< By id - first_id_.
-  std::uint32_t first_id_ = 0;          ///< All ids below are retired.
+  PlainArray<std::uint32_t> slot_of_;  ///< By id - first_id_.
+  std::uint32_t first_id_ = 0;         ///< All ids below are retired.
   std::size_t retired_prefix_ = 0;  ///< Entries of `slot_of_` known to be retired, from its begin.
   std::size_t live_ = 0;
   DemandMix mix_;                  ///< Derived.

@@ -105,7 +105,8 @@ Twin::Twin(TwinParameters parameters,
     : parameters_(parameters),
       candidates_(std::move(candidates)),
       rehearsal_(std::move(rehearsal)),
-      ahead_(candidates_.size(), 0) {
+      ahead_(candidates_.size(), 0),
+      rested_(candidates_.size(), 0) {
   invariant(!candidates_.empty() && rehearsal_ != nullptr, "a twin has candidates and a model");
   std::int64_t period_ns = parameters_.period.ns;
   std::vector<Duration> periods;
@@ -138,6 +139,7 @@ void Twin::put_in_turn(const std::vector<Duration>& periods) {
 }
 
 Plan Twin::allocate(const JobView& job, const ClusterView& view) {
+  ended_.pass(view);
   if (!std::exchange(is_new_, false)) return current_->allocate(job, view);
   return current_->allocate(job, AnewView(view));
 }
@@ -150,7 +152,7 @@ Plan Twin::optimize(const ClusterView& view) {
   const std::int64_t cycle = view.now().ns / parameters_.period.ns;
   if (cycle > cycle_) {
     cycle_ = cycle;
-    if (is_due(view) && is_worth_rehearsing(view))
+    if ((cycle_ >= due_ || is_burst(view)) && is_worth_rehearsing(view))
       if (PlanChoice made = decide(view); !made.empty()) choice = std::move(made);
   }
   Plan plan =
@@ -160,9 +162,9 @@ Plan Twin::optimize(const ClusterView& view) {
 }
 
 // A burst of jobs may want another policy at once.
-bool Twin::is_due(const ClusterView& view) const {
+bool Twin::is_burst(const ClusterView& view) const {
   constexpr std::uint64_t kFewJobs = 4;
-  return cycle_ >= due_ || view.waiting().size() >= 2 * waiting_ + kFewJobs;
+  return view.waiting().size() >= 2 * waiting_ + kFewJobs;
 }
 
 void Twin::decide_next(const ClusterView& view, bool is_close) {
@@ -191,32 +193,55 @@ std::unique_ptr<Policy> Twin::copy_of_current() const {
   return copy;
 }
 
-std::vector<RehearsedRun> Twin::rehearse(const ClusterView& view) const {
+// In the order of candidates. While it is calm, one that is behind by a margin does not come to be
+// the best from one period to the next. The first in turn never rests: it says how far the others
+// go.
+std::vector<std::size_t> Twin::rehearsed_now(const ClusterView& view) {
+  constexpr std::int64_t kCalmBeforeRest = 12;  // Two hours at the default period.
+  const auto limit = static_cast<std::int64_t>(std::llround(-parameters_.margin * kMillion));
+  const bool may_rest = calm_ >= kCalmBeforeRest && !is_burst(view);
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const bool rests = may_rest && i != in_force_ && i != in_turn_.front() && ahead_[i] < limit;
+    rested_[i] = rests && rested_[i] == 0 ? 1 : 0;
+    if (rested_[i] == 0) out.push_back(i);
+  }
+  return out;
+}
+
+std::vector<RehearsedRun> Twin::rehearse(const ClusterView& view,
+                                         std::span<const std::size_t> candidates) const {
   RehearsalOptions options;
   options.events_max = parameters_.events_max / candidates_.size();
   options.restart = parameters_.restart;
   options.draw = parameters_.seed + static_cast<std::uint64_t>(cycle_);
   options.ended = ended_.ended();
-  std::vector<RehearsedRun> runs(candidates_.size());
+  std::vector<RehearsedRun> runs(candidates.size());
   for (const std::size_t i : in_turn_) {
+    const auto place = std::ranges::find(candidates, i);
+    if (place == candidates.end()) continue;
     const std::unique_ptr<Policy> policy =
         i == in_force_ ? copy_of_current() : candidates_[i].make();
     auto run = rehearsal_->run(view, *policy, options);
     if (!run) return {};
     options.until = std::min(options.until, run->until);
-    runs[i] = std::move(*run);
+    runs[static_cast<std::size_t>(place - candidates.begin())] = std::move(*run);
   }
   return runs;
 }
 
 PlanChoice Twin::decide(const ClusterView& view) {
-  const std::vector<RehearsedRun> runs = rehearse(view);
+  const std::vector<std::size_t> candidates = rehearsed_now(view);
+  const std::vector<RehearsedRun> runs = rehearse(view, candidates);
   if (runs.empty() || runs.front().jobs.empty()) return {};
   const std::vector<double> scores = scores_of(parameters_.objective, view.now(), runs);
+  const double of_current = scores[static_cast<std::size_t>(
+      std::ranges::find(candidates, in_force_) - candidates.begin())];
   std::size_t best = in_force_;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const double more = scores[in_force_] - scores[i];
-    const double part = scores[in_force_] > 0 ? more / scores[in_force_] : 0;
+  for (std::size_t place = 0; place < candidates.size(); ++place) {
+    const std::size_t i = candidates[place];
+    const double more = of_current - scores[place];
+    const double part = of_current > 0 ? more / of_current : 0;
     ahead_[i] = (ahead_[i] + static_cast<std::int64_t>(std::llround(part * kMillion))) / 2;
     if (ahead_[i] > ahead_[best]) best = i;
   }
@@ -225,7 +250,7 @@ PlanChoice Twin::decide(const ClusterView& view) {
   if (ahead_[best] <= margin) return {};
   const std::size_t before = in_force_;
   adopt(best);
-  return {candidates_[best].name, reason_of(scores, runs, before)};
+  return {candidates_[best].name, reason_of(candidates, scores, runs, before)};
 }
 
 void Twin::adopt(std::size_t candidate) {
@@ -233,9 +258,11 @@ void Twin::adopt(std::size_t candidate) {
   current_ = candidates_[candidate].make();
   is_new_ = true;
   std::ranges::fill(ahead_, 0);
+  std::ranges::fill(rested_, 0);
 }
 
-std::string Twin::reason_of(std::span<const double> scores,
+std::string Twin::reason_of(std::span<const std::size_t> candidates,
+                            std::span<const double> scores,
                             std::span<const RehearsedRun> runs,
                             std::size_t before) const {
   std::uint64_t events = 0;
@@ -244,7 +271,7 @@ std::string Twin::reason_of(std::span<const double> scores,
                      std::string(in_words(parameters_.objective)) + " of " +
                      std::to_string(runs.front().jobs.size()) + " jobs ";
   for (std::size_t i = 0; i < scores.size(); ++i)
-    text += (i == 0 ? "" : ", ") + candidates_[i].name + " " + whole_seconds(scores[i]);
+    text += (i == 0 ? "" : ", ") + candidates_[candidates[i]].name + " " + whole_seconds(scores[i]);
   return text + " (" + std::to_string(events) + " events)";
 }
 
@@ -257,6 +284,7 @@ void Twin::save(ByteWriter& out) const {
   out.signed_varint(calm_);
   out.varint(waiting_);
   for (const std::int64_t ahead : ahead_) out.signed_varint(ahead);
+  for (const std::uint8_t rested : rested_) out.u8(rested);
   ended_.save(out);
   ByteWriter own;
   current_->save(own);
@@ -272,6 +300,7 @@ void Twin::load(ByteReader& in) {
   calm_ = in.signed_varint();
   waiting_ = in.varint();
   for (std::int64_t& ahead : ahead_) ahead = in.signed_varint();
+  for (std::uint8_t& rested : rested_) rested = in.u8();
   ended_.load(in);
   current_ = candidates_[in_force_].make();
   const std::string own(in.string());

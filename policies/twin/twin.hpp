@@ -52,6 +52,9 @@ std::vector<double> scores_of(TwinObjective objective,
 /// Where for long no other has come near to being better, decisions move apart, by a period for
 /// each 48 of them and up to `pause_max`; unless the queue doubles before the next one.
 ///
+/// After a shorter while of the kind, candidates that are behind by more than `margin` are
+/// rehearsed at every other decision only.
+///
 /// Another is adopted where its advantage, halved with each decision that is past, is above
 /// `margin`: an advantage of two margins is enough at once, one of little more than a margin has to
 /// last. What a change costs is part of the rehearsal: who is preempted loses `restart`.
@@ -80,15 +83,18 @@ class Twin final : public Policy {
   void load(ByteReader& in) override;
 
  private:
-  bool is_due(const ClusterView& view) const;
+  bool is_burst(const ClusterView& view) const;
   bool is_worth_rehearsing(const ClusterView& view) const;
   void decide_next(const ClusterView& view, bool is_close);
   PlanChoice decide(const ClusterView& view);
-  std::vector<RehearsedRun> rehearse(const ClusterView& view) const;
+  std::vector<std::size_t> rehearsed_now(const ClusterView& view);
+  std::vector<RehearsedRun> rehearse(const ClusterView& view,
+                                     std::span<const std::size_t> candidates) const;
   void put_in_turn(const std::vector<Duration>& periods);
   std::unique_ptr<Policy> copy_of_current() const;
   void adopt(std::size_t candidate);
-  std::string reason_of(std::span<const double> scores,
+  std::string reason_of(std::span<const std::size_t> candidates,
+                        std::span<const double> scores,
                         std::span<const RehearsedRun> runs,
                         std::size_t before) const;
 
@@ -108,6 +114,7 @@ class Twin final : public Policy {
   std::int64_t calm_ = 0;      ///< Decisions in a row at which no other came near to being better.
   std::uint64_t waiting_ = 0;  ///< Jobs that waited at the last decision.
   std::vector<std::int64_t> ahead_;  ///< By candidate: advantage over the one in force, millionths.
+  std::vector<std::uint8_t> rested_;  ///< By candidate: the last decision passed it over.
   EndedJobs ended_;
 };
 

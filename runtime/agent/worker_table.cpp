@@ -78,8 +78,7 @@ void WorkerTable::adopt_folder(const WorkerName& worker, Found& found, ProcessSc
 void WorkerTable::forget_replaced(Found& found) {
   const auto is_replaced = [&](const EndedWorker& ended) {
     const auto newer = [&](const auto& other) {
-      return other.name.job == ended.name.job && other.slot == ended.slot &&
-             other.name.incarnation > ended.name.incarnation;
+      return other.name.job == ended.name.job && comes_after(other, ended);
     };
     return std::ranges::any_of(found.living, newer) || std::ranges::any_of(found.ended, newer);
   };
@@ -127,6 +126,8 @@ void WorkerTable::never_started(const SpawnWorker& order,
   status.ended_at = wall_clock();
   const std::string path = path_of(order.worker);
   if (!exists(path)) return;
+  // While it waited it may have been told another membership than its folder was made with.
+  replace_file(path + "/agent", stored(record_of(order)), Survives::Kill);
   replace_file(path + "/status", stored(status), Survives::Kill);
   ended_.push_back({order.worker, status.ended_at});
 }

@@ -25,7 +25,12 @@ bool share_devices(const LiveJob& a, const LiveJob& b) {
 }  // namespace
 
 void LiveJobs::insert(JobId id, ModelJob job) {
-  if (places_.size() <= id.index()) places_.resize(id.index() + 1);
+  if (places_.empty()) first_ = id.index();
+  if (id.index() < first_) {
+    places_.insert_front(first_ - id.index(), {});
+    first_ = id.index();
+  }
+  if (places_.size() <= index(id)) places_.resize(index(id) + 1, {});
   if (LiveJob* before = find(id)) drop(*before);
   std::uint32_t at = static_cast<std::uint32_t>(waiting_.size());
   if (free_waiting_.empty()) {
@@ -34,11 +39,11 @@ void LiveJobs::insert(JobId id, ModelJob job) {
     at = take_last(free_waiting_);
     waiting_[at] = std::move(job);
   }
-  places_[id.index()] = JobPlace::waiting(at);
+  places_[index(id)] = JobPlace::waiting(at);
 }
 
 LiveJob* LiveJobs::begin(JobId id) const {
-  JobPlace& place = places_[id.index()];
+  JobPlace& place = places_[index(id)];
   std::uint32_t at = static_cast<std::uint32_t>(live_.size());
   if (free_live_.empty())
     live_.push_back(std::make_unique<LiveJob>());
@@ -67,7 +72,7 @@ void LiveJobs::erase(JobId id) {
 void LiveJobs::drop(LiveJob& job) {
   unplace(job);
   company_.erase(job.id);
-  JobPlace& place = places_[job.id.index()];
+  JobPlace& place = places_[index(job.id)];
   live_[place.at()].reset();
   free_live_.push_back(place.at());
   place = {};

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/paged_array.hpp"
+#include "core/base/plain_array.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/state/sorted_ids.hpp"
 #include "sim/model/live_job.hpp"
@@ -49,30 +49,31 @@ class LiveJobs {
  public:
   /// Null where the job is over or was never accepted.
   LiveJob* find(JobId id) const {
-    if (id.index() >= places_.size()) return nullptr;
-    const JobPlace place = places_[id.index()];
+    const std::size_t at = index(id);
+    if (at >= places_.size()) return nullptr;
+    const JobPlace place = places_[at];
     return place.lives() ? live_[place.at()].get() : place.waits() ? begin(id) : nullptr;
   }
 
   /// Something happens to the job next: its memory is fetched meanwhile.
   void expect(JobId id) const {
-    if (id.index() >= places_.size()) return;
-    const JobPlace place = places_[id.index()];
+    if (index(id) >= places_.size()) return;
+    const JobPlace place = places_[index(id)];
     if (place.lives()) prefetch(live_[place.at()].get());
     if (place.waits()) prefetch(&waiting_[place.at()]);
   }
 
   /// The same some time later, for what the job has in memory of its own.
   void expect_parts(JobId id) const {
-    if (id.index() >= places_.size() || !places_[id.index()].lives()) return;
-    const LiveJob& job = *live_[places_[id.index()].at()];
+    if (!lives(id)) return;
+    const LiveJob& job = *live_[places_[index(id)].at()];
     prefetch(job.workers.data());
     prefetch(job.job.spec.get());
   }
 
   /// Something happens to the job soon: where it is, is fetched meanwhile.
   void expect_place(JobId id) const {
-    if (id.index() < places_.size()) prefetch(&places_[id.index()]);
+    if (index(id) < places_.size()) prefetch(&places_[index(id)]);
   }
 
   /// The job was accepted. It takes the place of whatever has its id.
@@ -143,10 +144,14 @@ class LiveJobs {
   LiveJob* begin(JobId id) const;
   void drop(LiveJob& job);
 
-  bool lives(JobId id) const { return id.index() < places_.size() && places_[id.index()].lives(); }
+  /// In `places_`; beyond its end for ids before the first.
+  std::size_t index(JobId id) const { return id.index() - first_; }
+
+  bool lives(JobId id) const { return index(id) < places_.size() && places_[index(id)].lives(); }
 
   // `find` turns what waits into what lives, so all of these are its to change.
-  mutable LargeVector<JobPlace> places_;  // [JobId]
+  mutable PlainArray<JobPlace> places_;  // [JobId - first_]
+  std::size_t first_ = 0;                // A world that goes on from a state begins late.
   mutable PagedArray<ModelJob> waiting_;
   mutable std::vector<std::uint32_t> free_waiting_;
   mutable std::vector<std::unique_ptr<LiveJob>> live_;

@@ -28,6 +28,12 @@ bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
   return true;
 }
 
+Instant ModelWorld::quiet_until() {
+  if (!at_once_.empty()) return cluster_.now();
+  const Instant watched = watch_.next();
+  return std::min(cluster_.next(watched), watched);
+}
+
 void ModelWorld::issue(const Command& command) {
   std::visit([this](const auto& body) { cluster_.obey(body); }, command.body);
 }

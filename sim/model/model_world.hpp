@@ -32,6 +32,8 @@ class ModelWorld final : public World, private ClusterListener {
   void issue(const Command& command) override;
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
+  Instant quiet_until() override;
+
   /// A sentence for each thing that could not be modelled as asked (unprofiled placements).
   const std::vector<std::string>& warnings() const { return cluster_.warnings(); }
 

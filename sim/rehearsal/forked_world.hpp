@@ -59,6 +59,8 @@ class ForkedWorld final : public World {
 
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
+  Instant quiet_until() override { return pending_.empty() ? world_.quiet_until() : now(); }
+
  private:
   void begin(const State& state);
   void place(const JobState& job);

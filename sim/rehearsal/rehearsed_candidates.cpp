@@ -19,6 +19,8 @@ constexpr Duration kRanAtLeast = Duration::seconds(600);
 constexpr std::size_t kEnoughEnded = 10;
 /// A tail is cut there: no job runs for a thousand times as long as it has.
 constexpr double kLeastChance = 1e-3;
+/// The cycle and its plan.
+constexpr std::uint64_t kRecordsOfCycle = 2;
 /// Work that is never done at once.
 constexpr Duration kLeastLeft = Duration::milliseconds(1);
 
@@ -26,10 +28,12 @@ Duration times(Duration duration, double factor) {
   return Duration::from_seconds(duration.in_seconds() * factor);
 }
 
+}  // namespace
+
 /// Guesses of how long jobs run, from those that are over.
-class RunTimes {
+class ForkedRehearsal::RunTimes {
  public:
-  explicit RunTimes(const RehearsalOptions& options) : draw_(options.draw) {
+  explicit RunTimes(const RehearsalOptions& options) : draw_(options.draw), ended_(options.ended) {
     for (const EndedJob& job : options.ended) {
       ran_.push_back(job.ran);
       if (job.stated > Duration::zero())
@@ -39,6 +43,23 @@ class RunTimes {
     std::ranges::sort(off_);
   }
 
+  /// Whether they would be guessed from the same.
+  bool are_of(const RehearsalOptions& options) const {
+    return draw_ == options.draw && ended_ == options.ended;
+  }
+
+  /// What is left of the job's work.
+  scenarios::WorkSpec work_left(const JobState& job, Instant now) const {
+    const JobRow& row = job.row;
+    if (const auto told = reported_remaining(row, now))
+      return forked_work(
+          told->left, row.holds ? row.replicas : row.min_replicas, row.progress.rate);
+    const std::int64_t gang = std::max(1, row.gang_devices());
+    const Duration ran{row.attained_device_us(now) / gang * 1000};
+    return forked_work(std::max(kLeastLeft, whole(row, ran) - ran), row.min_replicas, 1);
+  }
+
+ private:
   /// In all, at its minimum of replicas, of a job that has run for `ran` so far.
   Duration whole(const JobRow& row, Duration ran) const {
     Random random = Random::stream(draw_, std::to_string(row.id.value));
@@ -56,7 +77,6 @@ class RunTimes {
     return left == ran_.end() ? longer(ran, u) : of<Duration>(left, ran_.end(), u);
   }
 
- private:
   // One of them, for `u` in (0, 1].
   template <class T>
   static T of(typename std::vector<T>::const_iterator first,
@@ -72,19 +92,12 @@ class RunTimes {
   }
 
   std::uint64_t draw_;
+  std::vector<EndedJob> ended_;
   std::vector<Duration> ran_;
   std::vector<double> off_;
 };
 
-/// What is left of the job's work.
-scenarios::WorkSpec work_left(const JobState& job, Instant now, const RunTimes& times) {
-  const JobRow& row = job.row;
-  if (const auto told = reported_remaining(row, now))
-    return forked_work(told->left, row.holds ? row.replicas : row.min_replicas, row.progress.rate);
-  const std::int64_t gang = std::max(1, row.gang_devices());
-  const Duration ran{row.attained_device_us(now) / gang * 1000};
-  return forked_work(std::max(kLeastLeft, times.whole(row, ran) - ran), row.min_replicas, 1);
-}
+namespace {
 
 class JobWatch final : public RunObserver {
  public:
@@ -98,6 +111,7 @@ class JobWatch final : public RunObserver {
   void on_notices(std::span<const Notice> notices, const State&) override {
     for (const Notice& notice : notices) {
       if (notice.kind != NoticeKind::PhaseChanged) continue;
+      if (notice.to != JobPhase::Starting && !is_final(notice.to)) continue;
       const auto job = std::ranges::lower_bound(run_.jobs, notice.job, {}, &RehearsedJob::id);
       if (job == run_.jobs.end() || job->id != notice.job) continue;
       if (notice.to == JobPhase::Starting && job->started.is_never()) job->started = notice.at;
@@ -105,6 +119,14 @@ class JobWatch final : public RunObserver {
       job->ended = notice.at;
       ++over_;
     }
+  }
+
+  // Counted like all others: what a candidate is rehearsed for does not depend on how.
+  std::uint64_t pass_over(std::uint64_t cycles) override {
+    const std::uint64_t left = events_max_ - std::min(events_max_, run_.events + 1);
+    const std::uint64_t passed = std::min(cycles, left / kRecordsOfCycle);
+    run_.events += passed * kRecordsOfCycle;
+    return passed;
   }
 
   bool should_stop() override { return run_.events >= events_max_ || over_ == run_.jobs.size(); }
@@ -120,6 +142,17 @@ class JobWatch final : public RunObserver {
   Instant last_;
 };
 
+/// That are not over, or have workers that linger, by id.
+std::vector<const JobState*> jobs_that_go_on(const State& state) {
+  std::vector<const JobState*> jobs;
+  state.for_each_job_anyhow([&](const JobState& job) {
+    const bool lingers = std::ranges::any_of(job.workers, &Worker::is_alive);
+    if (!is_final(job.row.phase) || lingers) jobs.push_back(&job);
+  });
+  std::ranges::sort(jobs, {}, [](const JobState* job) { return job->row.id; });
+  return jobs;
+}
+
 /// The state as if the candidate alone were asked.
 State asked_by(State state, const Policy& candidate) {
   const Triggers triggers = candidate.triggers();
@@ -132,6 +165,10 @@ State asked_by(State state, const Policy& candidate) {
 
 }  // namespace
 
+ForkedRehearsal::ForkedRehearsal() = default;
+
+ForkedRehearsal::~ForkedRehearsal() = default;
+
 std::optional<RehearsedRun> ForkedRehearsal::run(const ClusterView& view,
                                                  Policy& candidate,
                                                  const RehearsalOptions& options) {
@@ -139,22 +176,18 @@ std::optional<RehearsedRun> ForkedRehearsal::run(const ClusterView& view,
   Controller controller(asked_by(*view.state(), candidate));
   const State& state = controller.state();
   RehearsedRun out;
-  const RunTimes times(options);
+  if (times_ == nullptr || !times_->are_of(options)) times_ = std::make_unique<RunTimes>(options);
   std::vector<ForkedJob> live;
-  state.for_each_job([&](const JobState& job) {
-    const bool lingers = std::ranges::any_of(job.workers, &Worker::is_alive);
-    if (is_final(job.row.phase) && !lingers) return;
-    ForkedJob forked;
-    forked.id = job.row.id;
-    forked.job.spec = job.spec;
-    forked.job.work = work_left(job, state.now, times);
-    forked.done = job.row.progress.done;
-    live.push_back(std::move(forked));
+  for (const JobState* const job : jobs_that_go_on(state)) {
+    ForkedJob& forked = live.emplace_back();
+    forked.id = job->row.id;
+    forked.job.spec = job->spec;
+    forked.job.work = times_->work_left(*job, state.now);
+    forked.done = job->row.progress.done;
     // What can never fit waits under all of them.
-    if (!is_final(job.row.phase) && !job.row.infeasible)
-      out.jobs.push_back({job.row.id, job.row.submitted, job.started_at, Instant::never()});
-  });
-  std::ranges::sort(out.jobs, {}, &RehearsedJob::id);
+    if (!is_final(job->row.phase) && !job->row.infeasible)
+      out.jobs.push_back({job->row.id, job->row.submitted, job->started_at, Instant::never()});
+  }
   scenarios::Scenario scenario = forked_scenario(state);
   scenario.timing.restore = options.restart;
   ForkedJobs source(state.now, std::move(live), {});

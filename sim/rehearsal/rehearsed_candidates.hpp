@@ -19,9 +19,18 @@ namespace orrery::sim {
 /// Nothing else is submitted; nodes stay as they are.
 class ForkedRehearsal final : public Rehearsal {
  public:
+  ForkedRehearsal();
+  ~ForkedRehearsal() override;
+
   std::optional<RehearsedRun> run(const ClusterView& view,
                                   Policy& candidate,
                                   const RehearsalOptions& options) override;
+
+ private:
+  class RunTimes;
+
+  std::unique_ptr<RunTimes>
+      times_;  ///< Those of the last run: candidates are compared by equal ones.
 };
 
 }  // namespace orrery::sim

@@ -51,6 +51,34 @@ TEST(Fit, StaysAsItIsWhereNothingChanged) {
   }
 }
 
+TEST(Fit, IsSettledAfterACycleInVainAndNoLonger) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto fit = policy("fit");
+  EXPECT_FALSE(fit->is_settled());
+  submit_and_ask(cluster, *fit, job().replicas(1, 2).preemptible(), 1e6);
+  EXPECT_FALSE(fit->is_settled()) << "a cycle may still change something";
+  cycle(cluster, *fit);
+  EXPECT_TRUE(fit->is_settled());
+  EXPECT_THAT(cluster.ask_optimize(*fit).grants, IsEmpty());
+  EXPECT_FALSE(fit->is_settled()) << "not between the cycles";
+  cycle(cluster, *fit);
+  EXPECT_TRUE(fit->is_settled());
+  submit_and_ask(cluster, *fit, job().replicas(3, 4).preemptible(), 1e6);
+  EXPECT_FALSE(fit->is_settled());
+  cluster.advance(60);
+  const Plan plan = cluster.ask_optimize(*fit);
+  EXPECT_FALSE(plan.empty());
+  EXPECT_FALSE(fit->is_settled());
+  cluster.carry_out(plan);
+  cycle(cluster, *fit);
+  ByteWriter out;
+  fit->save(out);
+  ByteReader in(out.bytes());
+  fit->load(in);
+  EXPECT_FALSE(fit->is_settled()) << "what it was shown is forgotten";
+}
+
 TEST(Fit, AProfilingThatShowsLittleGainChangesTheNextCycle) {
   FakeCluster cluster;
   cluster.add_nodes(1, 8);
@@ -95,6 +123,24 @@ TEST(Fit, ShrinksElasticJobsToLetWaitingOnesStart) {
   cycle(cluster, *fit);
   EXPECT_TRUE(runs(cluster, fixed));
   EXPECT_EQ(cluster.replicas(elastic), 4);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Fit, JobsOfOneQuotaGrowWithinItTogether) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  cluster.set_quota("limited", 4);
+  const auto fit = policy("fit");
+  const JobId fixed = submit_and_ask(cluster, *fit, job().replicas(6), 1e6);
+  const JobId a =
+      submit_and_ask(cluster, *fit, job().replicas(1, 8).preemptible().group("limited"), 1e6);
+  const JobId b =
+      submit_and_ask(cluster, *fit, job().replicas(1, 8).preemptible().group("limited"), 1e6);
+  for (int i = 0; i < 2; ++i) cycle(cluster, *fit);
+  EXPECT_EQ(cluster.replicas(a) + cluster.replicas(b), 2);
+  cluster.end_now(fixed);
+  for (int i = 0; i < 2; ++i) cycle(cluster, *fit);
+  EXPECT_EQ(cluster.replicas(a) + cluster.replicas(b), 4);
   EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 

@@ -99,6 +99,20 @@ TEST_P(RoundsAhead, WhatComesFreeAfterTheChoiceWaitsForTheNextOne) {
   EXPECT_THAT(started(*policy, 300), ElementsAre(third));
 }
 
+// A failover, say, keeps cycles away until jobs are to be chosen for the round after.
+TEST_P(RoundsAhead, ALateCallBeginsTheRoundAtHand) {
+  cluster_.add_nodes(1, 1);
+  const auto policy = with_ahead("60s");
+  const JobId first = submit(10'000);
+  EXPECT_THAT(started(*policy, 120), ElementsAre(first));
+  cluster_.advance(20);
+  const JobId urgent = submit(10'000, 1);
+  EXPECT_THAT(started(*policy, 180), IsEmpty());
+  cluster_.advance(20);
+  submit(10'000, 2);
+  EXPECT_THAT(started(*policy, 310), ElementsAre(urgent)) << "it was chosen at 180 s";
+}
+
 TEST_P(RoundsAhead, AreSavedWithWhoIsChosen) {
   cluster_.add_nodes(1, 1);
   auto policy = with_ahead("60s");

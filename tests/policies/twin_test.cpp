@@ -205,6 +205,52 @@ TEST(Twin, AfterALongCalmItDecidesLessOften) {
       << "another comes near to being better";
 }
 
+/// Which were rehearsed in each of so many decisions, by the letters that they begin with.
+std::vector<std::string> rehearsed_in(Policy& policy,
+                                      const ScriptedRehearsal& rehearsal,
+                                      FakeCluster& cluster,
+                                      int periods) {
+  std::vector<std::string> out;
+  for (int i = 0; i < periods; ++i) {
+    const std::size_t before = rehearsal.asked.size();
+    choices_of(policy, cluster, 1);
+    std::string& letters = out.emplace_back();
+    for (std::size_t k = before; k < rehearsal.asked.size(); ++k)
+      letters += rehearsal.asked[k].policy.front();
+  }
+  return out;
+}
+
+TEST(Twin, WhileItIsCalmThoseBehindAreRehearsedEveryOtherTime) {
+  double part = -0.1;
+  const auto rehearsal =
+      std::make_shared<ScriptedRehearsal>([&](const std::string& policy, const ClusterView&) {
+        if (policy == "srtf/1") return 1000 * (1 - part);
+        return policy == "fifo/1" ? 1000.0 : policy == "easy/1" ? 1010.0 : 1100.0;
+      });
+  // Of those behind, las comes first in turn, and easy is not a margin behind.
+  const Parameters parameters{{"candidates", "fifo; srtf; las; easy"}, {"pause_max", "1"}};
+  auto policy = twin(rehearsal, parameters);
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(rehearsed_in(*policy, *rehearsal, cluster, 12), Each("lfse"));
+  EXPECT_THAT(rehearsed_in(*policy, *rehearsal, cluster, 3), ElementsAre("lfe", "lfse", "lfe"));
+  // Who loads it knows who has rested.
+  ByteWriter out;
+  policy->save(out);
+  policy = twin(rehearsal, parameters);
+  ByteReader in(out.bytes());
+  policy->load(in);
+  EXPECT_TRUE(in.finished());
+  cluster.everything_changed();
+  EXPECT_THAT(rehearsed_in(*policy, *rehearsal, cluster, 2), ElementsAre("lfse", "lfe"));
+  for (int i = 0; i < 8; ++i) cluster.submit(testing::job().preemptible().estimate(1'000'000));
+  EXPECT_THAT(rehearsed_in(*policy, *rehearsal, cluster, 3), ElementsAre("lfse", "lfe", "lfse"))
+      << "the queue has doubled";
+  part = 0.3;
+  EXPECT_THAT(choices_of(*policy, cluster, 2), ElementsAre("", "srtf"))
+      << "seen a period later, and adopted";
+}
+
 TEST(Twin, WithoutPausesItDecidesInEveryPeriod) {
   const auto rehearsal = srtf_is_better(0);
   const auto policy = twin(rehearsal, {{"pause_max", "1"}});

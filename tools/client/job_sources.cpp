@@ -40,6 +40,7 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
   std::map<std::string, std::string> file_of;  // By name of a job.
   Errors errors;
   scenarios::JobFileOptions options;
+  options.other_priority_classes = true;
   if (!sets.empty() && paths.size() > 1)
     errors.push_back({.file = "--set " + sets.front(),
                       .subject = "override",

@@ -53,6 +53,7 @@ std::string free_name(Session& session, const std::string& base) {
 Result<JobSource> job_source(const RunRequest& request, const RunPlan& plan) {
   JobSource out{.path = "orrery run", .text = run_job_file(request, plan), .sets = request.sets};
   scenarios::JobFileOptions options;
+  options.other_priority_classes = true;
   for (const std::string& set : request.sets)
     options.overrides.push_back(*scenarios::parse_override(set));  // They were read before.
   auto file = scenarios::parse_job_file(out.text, out.path, options);

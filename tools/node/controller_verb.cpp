@@ -154,7 +154,7 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   options.address = config->http_address;
   options.tls = config->tls;
   options.tokens = tokens->get();
-  options.read_jobs = job_reader(config.priority_classes);
+  options.read_jobs = job_reader(config->priority_classes);
   options.forecasts = &desk;
   auto frontend = http::serve_http(**daemon, std::move(options));
   if (!frontend) return fail(frontend.errors());

@@ -35,7 +35,7 @@ struct Checked {
 };
 
 void check_jobs(const std::string& text, const std::string& path, Checked& checked) {
-  const auto jobs = scenarios::parse_job_file(text, path);
+  const auto jobs = scenarios::parse_job_file(text, path, {.other_priority_classes = true});
   if (!jobs) return checked.take(jobs.errors());
   checked.warnings.insert(checked.warnings.end(), jobs->warnings.begin(), jobs->warnings.end());
   checked.files.back().jobs = jobs->jobs.size();
@@ -45,6 +45,13 @@ void check_jobs(const std::string& text, const std::string& path, Checked& check
          .subject = "placement",
          .message = "was read without a cluster, whose nodes it names; let a controller check it: "
                     "orrery submit " +
+                    path + " --dry-run"});
+  if (jobs->needs_priority_classes)
+    checked.warnings.push_back(
+        {.file = path,
+         .subject = "priority",
+         .message = "is neither normal, high nor a number; let a controller check whether it has "
+                    "the class: orrery submit " +
                     path + " --dry-run"});
 }
 

@@ -277,6 +277,7 @@ Result<JobFile> parse_job_file(std::string_view text,
   Errors errors = apply_overrides(options.overrides, *documents, places);
   Reading reading(std::move(places));
   reading.set_priority_classes(options.priority_classes);
+  if (options.other_priority_classes) reading.take_other_priority_classes();
   bool too_large = false;
   for (const YamlNode& document : *documents)
     too_large = is_too_large(reading, document) || too_large;
@@ -284,7 +285,10 @@ Result<JobFile> parse_job_file(std::string_view text,
   hand_out_config_maps(reading, *documents);
   JobFileReader reader(reading, options.groups);
   for (YamlNode& document : *documents) reader.read_document(std::move(document));
-  JobFile read{reader.take(), reading.take_warnings(), reader.needs_cluster()};
+  JobFile read{reader.take(),
+               reading.take_warnings(),
+               reader.needs_cluster(),
+               reading.has_other_priority_class()};
   Errors all = reading.take_errors();
   all.insert(all.end(), errors.begin(), errors.end());
   if (!all.empty()) return all;

@@ -24,6 +24,8 @@ struct JobFile {
   /// A placement was read without a cluster: it may still be wrong, and replicas and devices of its
   /// role are not known.
   bool needs_cluster = false;
+  /// A priority is none of the classes that are known here: its controller has to have it.
+  bool needs_priority_classes = false;
 };
 
 /// What is known beside the file.
@@ -34,6 +36,8 @@ struct JobFileOptions {
   std::vector<Override> overrides;  ///< Of a file with one document, from its top on.
   /// That jobs may name, beside `normal` and `high`.
   std::vector<PriorityClass> priority_classes = {};
+  /// Other names are taken too, with the priority of `normal`, and left to a controller to judge.
+  bool other_priority_classes = false;
 };
 
 /// Reads jobs in our own form and DIJob manifests, in YAML or JSON, from one document or several.

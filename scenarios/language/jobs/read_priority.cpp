@@ -16,15 +16,22 @@ const PriorityClass* find(const std::vector<PriorityClass>& classes, std::string
   return found == classes.end() ? nullptr : &*found;
 }
 
-/// The priority of the class that is named, or of `normal` where none is; false where what is
-/// written is no class.
+/// The priority of the class that is named, or of `normal` where none is or only a controller knows
+/// it; false where what is written is no class.
 bool read_class(const MapReader& reader, std::int32_t& priority) {
   const YamlNode* node = reader.find("priority");
   const std::string_view name =
       node == nullptr ? "normal" : (node->is_scalar() ? std::string_view(node->scalar) : "");
   const PriorityClass* const named = find(reader.reading().priority_classes(), name);
-  if (named != nullptr) priority = named->priority;
-  return named != nullptr;
+  if (named != nullptr) {
+    priority = named->priority;
+    return true;
+  }
+  if (!reader.reading().takes_other_priority_classes() || !is_priority_class_name(name))
+    return false;
+  reader.reading().note_other_priority_class();
+  priority = find(reader.reading().priority_classes(), "normal")->priority;
+  return true;
 }
 
 /// Reports what is written under `priority`; a class, or what `or_else` says, is needed.
@@ -64,7 +71,7 @@ void read_priority_classes(const MapReader& top, std::vector<PriorityClass>& cla
            "is no name for a class, a letter and up to 62 letters, digits, '-', '_' and '.' behind "
            "it are needed; write for example production: 50");
     else if (find(classes, entry.key) != nullptr)
-      fail(entry.key_origin, "stands there twice, one is needed; remove one");
+      fail(entry.key_origin, "stands twice, once is needed; remove one of them");
     const auto value = entry.value.is_scalar() ? parse_integer(entry.value.scalar) : std::nullopt;
     const bool sound = value && *value >= -kPriorityMax && *value <= kPriorityMax;
     if (named && sound) classes.push_back({entry.key, static_cast<std::int32_t>(*value)});

@@ -53,6 +53,16 @@ class Reading {
 
   const std::vector<PriorityClass>& priority_classes() const { return priority_classes_; }
 
+  /// Takes names that are none of these too: a controller has to judge them.
+  void take_other_priority_classes() { takes_other_classes_ = true; }
+
+  bool takes_other_priority_classes() const { return takes_other_classes_; }
+
+  /// A name was taken that is none of these.
+  void note_other_priority_class() { has_other_class_ = true; }
+
+  bool has_other_priority_class() const { return has_other_class_; }
+
   /// "file:line" or "--set path=value".
   std::string place(Origin origin) const;
 
@@ -81,6 +91,8 @@ class Reading {
 
   std::vector<std::string> places_;
   std::vector<PriorityClass> priority_classes_{{"normal", 0}, {"high", 100}};
+  bool takes_other_classes_ = false;
+  bool has_other_class_ = false;
   std::vector<Found> found_;
   std::vector<Found> warnings_;
   std::size_t errors_ = 0;  ///< All, kept or not.

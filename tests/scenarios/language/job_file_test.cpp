@@ -267,11 +267,18 @@ TEST(JobFile, MayNameTheClassesOfItsController) {
   EXPECT_THAT(job_file_errors(text),
               ElementsAre(HasSubstr("jobs.yaml:3: job a: priority: is 'production', one of normal, "
                                     "high or a whole number")));
+  const auto unjudged = parse_job_file(text, "jobs.yaml", {.other_priority_classes = true});
+  ASSERT_TRUE(unjudged) << unjudged.errors().front().text();
+  EXPECT_TRUE(unjudged->needs_priority_classes);
+  EXPECT_EQ(unjudged->jobs.at(0).priority, 0);
+  EXPECT_FALSE(parse_job_file(
+      "name: a\ncommand: [x]\npriority: 1e9\n", "jobs.yaml", {.other_priority_classes = true}));
   JobFileOptions options;
   options.priority_classes = {{"production", 50}};
   const auto file = parse_job_file(text, "jobs.yaml", options);
   ASSERT_TRUE(file) << file.errors().front().text();
   EXPECT_EQ(file->jobs.at(0).priority, 50);
+  EXPECT_FALSE(file->needs_priority_classes);
 }
 
 TEST(JobFile, ASubMasterNeedsAProgramToo) {

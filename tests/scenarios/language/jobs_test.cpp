@@ -59,7 +59,7 @@ jobs:
       UnorderedElementsAre(
           HasSubstr("priority_classes.production: is 'much', a whole number within a"),
           HasSubstr("priority_classes.5: is no name for a class"),
-          HasSubstr("batch"),
+          HasSubstr("priority_classes.batch: stands twice, once is needed"),
           HasSubstr("job a: priority: is 'prodction', one of normal, high, batch or a whole "
                     "number within a million is needed"),
           HasSubstr("job b: priority: is '1000001'")));

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/base/random.hpp"
 #include "core/control/state_view.hpp"
@@ -132,6 +135,94 @@ TEST(RehearsedCandidates, EndWhereTheyAreToldTo) {
         EXPECT_EQ(job.ended, ends.at(job.id) <= end ? ends.at(job.id) : Instant::never());
     }
   }
+}
+
+/// Another policy that counts how often it is asked in a cycle, and is settled only where told so.
+class Counted final : public Policy {
+ public:
+  Counted(std::unique_ptr<Policy> policy, bool settles)
+      : policy_(std::move(policy)), settles_(settles) {}
+
+  std::string_view name() const override { return policy_->name(); }
+
+  Triggers triggers() const override { return policy_->triggers(); }
+
+  bool sizes_jobs() const override { return policy_->sizes_jobs(); }
+
+  bool is_settled() const override { return settles_ && policy_->is_settled(); }
+
+  Plan allocate(const JobView& job, const ClusterView& view) override {
+    return policy_->allocate(job, view);
+  }
+
+  Plan optimize(const ClusterView& view) override {
+    ++asked_;
+    return policy_->optimize(view);
+  }
+
+  void save(ByteWriter& out) const override { policy_->save(out); }
+
+  void load(ByteReader& in) override { policy_->load(in); }
+
+  std::uint64_t asked() const { return asked_; }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  bool settles_;
+  std::uint64_t asked_ = 0;
+};
+
+/// Fixed and elastic jobs of a few hours, most of them submitted in the first minutes.
+std::string mixed_jobs(std::uint64_t seed) {
+  Random random = Random::stream(seed, "mixed jobs");
+  std::string out = "policy: fit\nseed: " + std::to_string(seed) +
+                    "\ncluster: {nodes: 3, gpus_per_node: 4}\njobs:\n";
+  for (int k = 0; k < 14; ++k) {
+    const auto least = random.between(1, 3);
+    const bool elastic = seed % 2 == 0 && k % 3 == 0;
+    out += "  - {name: job-" + std::to_string(k) + ", at: " + std::to_string(k * 20) +
+           "s, replicas: " +
+           (elastic ? "{min: " + std::to_string(least) + ", max: " + std::to_string(least * 3) + "}"
+                    : std::to_string(least)) +
+           ", priority: " + std::to_string(random.between(0, 1)) +
+           ", preemptible: true, work: " + std::to_string(random.between(600, 20000)) + "s}\n";
+  }
+  return out;
+}
+
+TEST(RehearsedCandidates, CyclesThatArePassedOverChangeNothing) {
+  std::uint64_t asked = 0;
+  std::uint64_t asked_all = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Controller from = state_at(mixed_jobs(seed), "400s");
+    const StateView view(from.state(), {}, false);
+    ForkedRehearsal rehearsal;
+    RehearsalOptions options;
+    options.draw = seed;
+    options.restart = Duration::seconds(30);
+    // Also where the budget or the end comes in the middle of what is passed over.
+    for (const std::uint64_t events_max : {100'000U, 700U, 301U, 300U, 150U, 77U})
+      for (const Instant until : {Instant::never(), Instant{} + Duration::seconds(3 * 3600 + 7)}) {
+        options.events_max = events_max;
+        options.until = until;
+        Counted settles(policies::make_policy("fit").value(), true);
+        Counted never(policies::make_policy("fit").value(), false);
+        const auto run = rehearsal.run(view, settles, options);
+        const auto whole = rehearsal.run(view, never, options);
+        ASSERT_TRUE(run && whole);
+        EXPECT_EQ(run->events, whole->events) << events_max;
+        EXPECT_EQ(run->until, whole->until) << events_max;
+        ASSERT_EQ(run->jobs.size(), whole->jobs.size());
+        for (std::size_t i = 0; i < run->jobs.size(); ++i) {
+          EXPECT_EQ(run->jobs[i].started, whole->jobs[i].started) << events_max << ", job " << i;
+          EXPECT_EQ(run->jobs[i].ended, whole->jobs[i].ended) << events_max << ", job " << i;
+        }
+        asked += settles.asked();
+        asked_all += never.asked();
+      }
+  }
+  EXPECT_LT(asked * 3, asked_all) << "most of them are passed over";
 }
 
 TEST(RehearsedCandidates, UnknownRunTimesAreDrawnFromThoseThatEnded) {
