@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "core/base/sparse_array.hpp"
 #include "core/plan/cluster_view.hpp"
 #include "policies/changes.hpp"
 #include "policies/gang_starter.hpp"
@@ -26,16 +25,15 @@ class LowerPriority {
   /// Looks the job up in the view again.
   void refresh(const ClusterView& view, JobId id) {
     if (view.is_live(id) && may_be_taken_from(view.row(id))) {
-      Holder& holder = holders_[id.index()];
-      if (holder.may_go) return;  // A job keeps its priority.
-      holder = {true, {view.row(id).priority, id}};
-      ++count_[holder.key.priority];
-      if (in_order_) jobs_.insert(holder.key);
-    } else if (Holder* holder = holders_.find(id.index()); holder != nullptr && holder->may_go) {
-      holder->may_go = false;
-      const auto count = count_.find(holder->key.priority);
+      const std::int32_t priority = view.row(id).priority;
+      if (!holders_.emplace(id.value, priority).second) return;  // A job keeps its priority.
+      ++count_[priority];
+      if (in_order_) jobs_.insert({priority, id});
+    } else if (const auto holder = holders_.find(id.value); holder != holders_.end()) {
+      const auto count = count_.find(holder->second);
       if (--count->second == 0) count_.erase(count);
-      if (in_order_) jobs_.erase(holder->key);
+      if (in_order_) jobs_.erase({holder->second, id});
+      holders_.erase(holder);
     }
   }
 
@@ -71,24 +69,17 @@ class LowerPriority {
     }
   };
 
-  struct Holder {
-    bool may_go = false;
-    Key key;
-  };
-
   // Where all jobs have one priority, which is nearly everywhere, nobody ever asks for the order.
   void put_in_order() const {
     if (in_order_) return;
     in_order_ = true;
-    holders_.for_each([&](const Holder& holder) {
-      if (holder.may_go) jobs_.insert(holder.key);
-    });
+    for (const auto& [job, priority] : holders_) jobs_.insert({priority, JobId{job}});
   }
 
-  SparseArray<Holder> holders_;                 ///< By job.
-  std::map<std::int32_t, std::int64_t> count_;  ///< Of holders, by priority; none is 0.
-  mutable std::set<Key> jobs_;                  ///< The same, once somebody has asked.
-  mutable bool in_order_ = false;               ///< Somebody has.
+  std::map<std::uint32_t, std::int32_t> holders_;  ///< Their priorities, by job.
+  std::map<std::int32_t, std::int64_t> count_;     ///< Of holders, by priority; none is 0.
+  mutable std::set<Key> jobs_;     ///< The same, once somebody has asked for the order.
+  mutable bool in_order_ = false;  ///< Whether somebody has.
 };
 
 }  // namespace orrery::policies
