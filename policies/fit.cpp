@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policies/changes.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -163,10 +164,10 @@ bool Fit::grow(const ClusterView& view, std::span<const Share> shares, Share& sh
   const std::int32_t replicas = share.replicas + 1;
   std::int32_t devices = replicas * row.demand.devices + row.rest_devices;
   // Others of the quota may have grown in this cycle already, which the view does not know.
-  if (GangStarter::has_quota(row))
+  if (has_quota(row))
     for (const Share& other : shares) {
       const JobRow& its = view.row(other.job);
-      if (other.job == share.job || !GangStarter::share_quota(row, its)) continue;
+      if (other.job == share.job || !share_quota(row, its)) continue;
       const std::int32_t known = other.was_waiting ? its.min_replicas : its.replicas;
       devices += std::max(0, other.replicas - known) * its.demand.devices;
     }

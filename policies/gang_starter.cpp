@@ -1,6 +1,7 @@
 #include "policies/gang_starter.hpp"
 
 #include "core/base/invariant.hpp"
+#include "policies/quotas.hpp"
 #include "policies/spare_victims.hpp"
 
 namespace orrery::policies {
@@ -53,11 +54,6 @@ void GangStarter::finish(Plan& plan) const {
   std::stable_partition(plan.grants.begin(), plan.grants.end(), [&](const Grant& grant) {
     return !needs_rest(grant.job);
   });
-}
-
-bool GangStarter::share_quota(const JobRow& a, const JobRow& b) {
-  return (a.quota_group != kNoQuota && a.quota_group == b.quota_group) ||
-         (a.quota_namespace != kNoQuota && a.quota_namespace == b.quota_namespace);
 }
 
 bool GangStarter::quota_allows(JobId id, std::int32_t devices) const {

@@ -48,14 +48,6 @@ class GangStarter {
   /// The same for the job's minimum.
   bool quota_allows(JobId id) const { return quota_allows(id, view_->row(id).gang_devices()); }
 
-  /// Whether some quota limits the job.
-  static bool has_quota(const JobRow& row) {
-    return row.quota_group != kNoQuota || row.quota_namespace != kNoQuota;
-  }
-
-  /// Whether some quota limits both together.
-  static bool share_quota(const JobRow& a, const JobRow& b);
-
   /// Grants the job its minimum if quota and capacity allow; the placer chooses the nodes.
   bool start(JobId id, Plan& plan);
 
@@ -123,8 +115,6 @@ class GangStarter {
   }
 
  private:
-  static constexpr std::uint32_t kNoQuota = UINT32_MAX;
-
   const FreeIndex& index() const { return synced_ ? trial_.index() : view_->capacity(); }
 
   template <class Victims>

@@ -54,10 +54,10 @@ class Las : public Policy {
   OrderedJobs waiting_;
   LowerPriority lower_;
   bool swaps_ = false;               ///< This call does, and has not listed the runners yet.
-  std::vector<Runner> runners_;      ///< As listed, with
-  bool in_order_ = false;            ///< whether they were sorted,
-  std::int32_t least_priority_ = 0;  ///< the least of their priorities, and
-  std::int64_t most_ahead_ = 0;      ///< the most that one has attained beyond its margin.
+  std::vector<Runner> runners_;      ///< As listed.
+  bool in_order_ = false;            ///< Whether `runners_` are sorted.
+  std::int32_t least_priority_ = 0;  ///< Of `runners_`.
+  std::int64_t most_ahead_ = 0;      ///< The most that one of them has attained beyond its margin.
   GangStarter gang_;
   std::int64_t cycle_ = 0;  ///< The quantum in which jobs were last swapped.
 };

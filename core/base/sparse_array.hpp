@@ -29,14 +29,6 @@ class SparseArray {
 
   const T* find(std::size_t i) const { return const_cast<SparseArray*>(this)->find(i); }
 
-  /// Calls `visit(const T&)` with the elements of all pages that were looked at, in order.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (const std::unique_ptr<Page>& page : pages_)
-      if (page != nullptr)
-        for (const T& element : *page) visit(element);
-  }
-
   /// Forgets all elements.
   void clear() { pages_.clear(); }
 

@@ -41,7 +41,7 @@ bool has_whole_devices(const NodeFree& free) {
 
 // As `parts_of`, ascending, with the part that is known of an estimate, and `whole` devices as
 // parts.
-DeviceParts knnotes_parts(const NodeFree& free, std::int32_t whole) {
+DeviceParts known_parts(const NodeFree& free, std::int32_t whole) {
   DeviceParts parts = parts_of(free);
   if (is_estimate(free)) parts.push_back(static_cast<std::int16_t>(free.partial_max));
   parts.insert(parts.end(), static_cast<std::size_t>(whole), std::int16_t{1000});
@@ -118,8 +118,8 @@ NodeFree least_of(const NodeFree& a, const NodeFree& b) {
   least.usable = a.usable && b.usable;
   if (a.partial_max == 0 && b.partial_max == 0) return least;
   // Device by device, the emptiest first: so each has a device of its own in either.
-  const DeviceParts of_a = knnotes_parts(a, a.devices - least.devices);
-  const DeviceParts of_b = knnotes_parts(b, b.devices - least.devices);
+  const DeviceParts of_a = known_parts(a, a.devices - least.devices);
+  const DeviceParts of_b = known_parts(b, b.devices - least.devices);
   DeviceParts parts;
   for (auto p = of_a.rbegin(), q = of_b.rbegin(); p != of_a.rend() && q != of_b.rend(); ++p, ++q)
     parts.push_back(std::min(*p, *q));

@@ -7,12 +7,6 @@
 
 namespace orrery::policies {
 
-bool share_quota(const JobRow& a, const JobRow& b) {
-  constexpr std::uint32_t kNone = UINT32_MAX;
-  return (a.quota_group != kNone && a.quota_group == b.quota_group) ||
-         (a.quota_namespace != kNone && a.quota_namespace == b.quota_namespace);
-}
-
 QueueBooks::QueueBooks(QueuesSpec spec)
     : tree_(std::move(spec)),
       loads_(tree_),

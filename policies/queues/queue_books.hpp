@@ -14,9 +14,6 @@
 
 namespace orrery::policies {
 
-/// Whether some quota of the cluster counts both jobs.
-bool share_quota(const JobRow& a, const JobRow& b);
-
 /// The jobs of one queue as its policy sees them.
 struct QueueJobs {
   WaitQueue waiting;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "policies/changes.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {

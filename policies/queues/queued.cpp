@@ -6,6 +6,7 @@
 
 #include "core/queues/queue_text.hpp"
 #include "policies/changes.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {

@@ -48,8 +48,8 @@ class EndedJobs {
   Instant looked_at_;            ///< The last look.
   std::vector<EndedJob> ended_;  ///< A ring once it is full.
   std::size_t next_ = 0;         ///< Where the next one goes in a full ring.
-  std::vector<JobId> passed_;    ///< Touched since the last look. Derived,
-  bool passed_complete_ = true;  ///< or not all of them.
+  std::vector<JobId> passed_;    ///< Touched since the last look. Derived.
+  bool passed_complete_ = true;  ///< Whether `passed_` has all of them.
   // What was saved of both, while it has not changed: policies are saved far more often than jobs
   // start and end.
   mutable ByteWriter known_bytes_;

@@ -16,8 +16,9 @@
 
 namespace orrery::sim {
 
-/// Whether limits of its queue, of one above it or of its user are below what the job needs at the
-/// least, of the resource that it needs the largest part of: then it waits for ever.
+/// Whether its queue would bar the job if nothing else ran: limits of the queue, of one above it or
+/// of its user, or for a fixed job what is guaranteed to others, are below what it needs at the
+/// least, of the resource that it needs the largest part of. Then it waits for ever.
 bool is_beyond_its_queue(const State& state, const JobState& job);
 
 /// Knows the queues from the settings in the journal, and what they hold from the states alone.

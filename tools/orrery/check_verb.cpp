@@ -39,20 +39,16 @@ void check_jobs(const std::string& text, const std::string& path, Checked& check
   if (!jobs) return checked.take(jobs.errors());
   checked.warnings.insert(checked.warnings.end(), jobs->warnings.begin(), jobs->warnings.end());
   checked.files.back().jobs = jobs->jobs.size();
+  const auto leave_to_controller = [&](const char* subject, const std::string& finding) {
+    checked.warnings.push_back(
+        {.file = path,
+         .subject = subject,
+         .message = finding + "; let a controller check it: orrery submit " + path + " --dry-run"});
+  };
   if (jobs->needs_cluster)
-    checked.warnings.push_back(
-        {.file = path,
-         .subject = "placement",
-         .message = "was read without a cluster, whose nodes it names; let a controller check it: "
-                    "orrery submit " +
-                    path + " --dry-run"});
+    leave_to_controller("placement", "was read without a cluster, whose nodes it names");
   if (jobs->needs_priority_classes)
-    checked.warnings.push_back(
-        {.file = path,
-         .subject = "priority",
-         .message = "is neither normal, high nor a number; let a controller check whether it has "
-                    "the class: orrery submit " +
-                    path + " --dry-run"});
+    leave_to_controller("priority", "is neither normal, high nor a number, but may be a class");
 }
 
 void check_sweep(const std::string& path, Checked& checked) {

@@ -47,7 +47,7 @@ class PriorityClassesTest(unittest.TestCase):
         done = subprocess.run([ORRERY, "check", self.job_file("a", "production")], capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("priority: warning: is neither normal, high nor a number", done.stdout + done.stderr)
+        self.assertIn("priority: warning: is neither normal, high nor a number, but may be a class", done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
