@@ -23,6 +23,43 @@ class AdoptionTest : public AgentTest {
     controller_.start_job(kJob, role_of(script), 1, Incarnation{1});
   }
 
+  /// Two workers; the first ends with 3, as its successor does, and the second, which waits for the
+  /// file `go` and then ends with 6, takes over its place. The second's processes.
+  WorkerProcesses start_one_that_moves() {
+    const RoleSpec role = role_of("[ $RANK = 0 ] && exit 3; while [ ! -e " + path("go") +
+                                  " ]; do sleep 0.01; done; exit 6");
+    EXPECT_TRUE(controller_.until_welcomed());
+    controller_.start_job(kJob, role, 2, Incarnation{1});
+    EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+    controller_.start_job(kJob, role, 1, Incarnation{2});
+    EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited, 2));
+    const WorkerProcesses processes = agent_.processes("7-1-1");
+    const std::string told = agent_.folder_of("7-1-1") + "/agent";
+    const std::string before = text_of_file(told);
+    WorkerStart moved;
+    moved.rank = Rank{0};
+    moved.birth_rank = Rank{1};
+    moved.role = RoleIndex{0};
+    moved.local_rank = 0;
+    moved.node = controller_.node_;
+    moved.incarnation = Incarnation{1};
+    controller_.order(UpdateMembership{kJob, Generation{3}, 1, {moved}});
+    EXPECT_TRUE(eventually([&] { return text_of_file(told) != before; }));
+    controller_.set([](StubController& c) { c.reports_.clear(); });
+    return processes;
+  }
+
+  /// Waits until the second of those is told, by the name that it was born with.
+  void expect_moved(WorkerFact fact, std::int32_t exit_code) {
+    EXPECT_TRUE(controller_.until([&](const StubController& c) {
+      return std::ranges::any_of(c.reports_, [&](const WorkersChanged& each) {
+        const bool as_asked = each.fact == fact || (is_up(each.fact) && is_up(fact));
+        return as_asked && each.incarnation == Incarnation{1} && each.first == Rank{1} &&
+               each.exit_code == exit_code;
+      });
+    }));
+  }
+
   pid_t stray() const { return std::stoi(line_of(path("stray"))); }
 
   /// Ends the agent without a word, and has another one start.
@@ -92,6 +129,26 @@ TEST_F(AdoptionTest, AnEndWhileNoAgentLivedIsKnown) {
   });
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller_.exit_code_of(kJob), 6);
+}
+
+// Who is in a place is told by the membership, to the agent's table and to its core. By the age of
+// starts in both the second worker would be killed here, and by that in the table its end not told.
+TEST_F(AdoptionTest, AWorkerThatMovedToWhereALaterStartFailedIsTakenOver) {
+  const ProcessId worker = start_one_that_moves().worker;
+  replace_agent([] {});
+  expect_moved(WorkerFact::Ready, 0);
+  EXPECT_TRUE(is_alive(worker));
+  std::ofstream(path("go")) << "go";
+  expect_moved(WorkerFact::Exited, 6);
+}
+
+TEST_F(AdoptionTest, TheEndOfAWorkerThatMovedToWhereALaterStartFailedIsKnown) {
+  const ProcessId shim = start_one_that_moves().shim;
+  replace_agent([&] {
+    std::ofstream(path("go")) << "go";
+    EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
+  });
+  expect_moved(WorkerFact::Exited, 6);
 }
 
 TEST_F(AdoptionTest, ADeadShimIsALostWorkerAndNothingIsLeft) {
