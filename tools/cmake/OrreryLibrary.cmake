@@ -93,7 +93,8 @@ function(orrery_library name)
     # Not built with `all`: one compilation per header, which the sources repeat anyway.
     add_dependencies(check_headers ${target}_verify_interface_header_sets)
   endif()
-  if(arg_SOURCES)
+  # What links without a sanitizer links with it.
+  if(arg_SOURCES AND NOT ORRERY_SANITIZE)
     orrery_link_lock(${name})
   endif()
 endfunction()
