@@ -1,6 +1,7 @@
 #include "policies/queues/queue_reclaim.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "policies/changes.hpp"
@@ -428,6 +429,77 @@ void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
   }
 }
 
+// Whether the limit that keeps the claimant counts the other job, and that one may give.
+bool QueueReclaim::counts(const QueueBooks& books,
+                          const QueueBlock& block,
+                          JobId claimant,
+                          JobId other) {
+  const QueueJob& one = books.job(claimant);
+  const QueueJob& two = books.job(other);
+  if (block.cause == QueueCause::UserLimit && one.user != two.user) return false;
+  bool is_below = false;
+  for (std::uint32_t queue = two.queue; queue != 0; queue = books.tree().node(queue).parent)
+    is_below = is_below || queue == block.queue;
+  return is_below && (one.queue == two.queue || is_over(books, two.queue, one.queue));
+}
+
+// The one with the most replicas beyond its least; of equal ones the first to go.
+QueueReclaim::Victim* QueueReclaim::next_below(Call& call,
+                                               const QueueBlock& block,
+                                               JobId claimant) {
+  Victim* best = nullptr;
+  std::int32_t most = 0;
+  for (Victim& victim : call.victims) {
+    if (victim.is_gone || victim.is_moved || call.view.is_seated(victim.job)) continue;
+    const std::int32_t beyond = victim.replicas - call.view.row(victim.job).min_replicas;
+    if (beyond <= most || !counts(call.books, block, claimant, victim.job)) continue;
+    most = beyond;
+    best = &victim;
+  }
+  return best;
+}
+
+// Takes replicas until no limit keeps the job, and it fits; or nothing.
+bool QueueReclaim::claim_below(Call& call, JobId id) {
+  const QueueUse gang = gang_use(call.view, id);
+  const std::size_t mark = call.trial.mark();
+  const std::size_t held = call.books.held();
+  const std::vector<Victim> before = call.victims;
+  const auto keeps = [&] {
+    return call.books.loads().block(call.books.scale(), call.books.job(id), gang);
+  };
+  std::optional<QueueBlock> block = keeps();
+  while (block.has_value() && block->cause != QueueCause::Guarantee) {
+    Victim* const victim = next_below(call, *block, id);
+    if (victim == nullptr || !shrink_one(call, *victim)) break;
+    block = keeps();
+  }
+  std::vector<NodeCount> nodes;
+  if (!block.has_value() && fits(call, call.view.job(id), nodes)) {
+    call.books.hold(id, gang);
+    call.starts.push_back({id, call.view.row(id).min_replicas, std::move(nodes)});
+    return true;
+  }
+  call.trial.undo(mark);
+  call.books.release(held);
+  call.victims = before;
+  return false;
+}
+
+void QueueReclaim::claim_below_limits(Call& call, std::uint32_t leaf) {
+  int looked_at = 0;
+  call.books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
+    const auto block = call.books.loads().block(
+        call.books.scale(), call.books.job(entry.job), gang_use(call.view, entry.job));
+    // One that needs places for other roles would have to come last in the plan.
+    const bool can_be_helped = block.has_value() && block->cause != QueueCause::Guarantee &&
+                               call.view.job(entry.job).spec.roles.size() == 1 &&
+                               !call.view.is_seated(entry.job) && quotas_allow(call, entry.job);
+    if (can_be_helped) claim_below(call, entry.job);
+    return ++looked_at < kLookedAt && call.tries < kTriesMax;
+  });
+}
+
 Plan QueueReclaim::plan_of(const Call& call) {
   Plan plan;
   const auto grant_on = [&](JobId id, std::int32_t replicas, const std::vector<NodeCount>& nodes) {
@@ -459,10 +531,13 @@ Plan QueueReclaim::run(const ClusterView& view,
                        CapacityTrial& trial,
                        bool sizes_jobs) {
   std::vector<std::uint32_t> behind;
-  for (const std::uint32_t leaf : books.leaves())
+  bool some_wait = false;
+  for (const std::uint32_t leaf : books.leaves()) {
+    some_wait = some_wait || !books.jobs(leaf).waiting.empty();
     if (leaf == books.turn() || (books.lowest_full(leaf) != leaf && may_claim(books, leaf)))
       behind.push_back(leaf);
-  if (behind.empty()) return {};
+  }
+  if (behind.empty() && !(sizes_jobs && some_wait)) return {};
   trial.sync(view.capacity());
   Call call{view, books, trial, {}, {}, 0};
   list_victims(call);
@@ -470,6 +545,8 @@ Plan QueueReclaim::run(const ClusterView& view,
   for (const std::uint32_t leaf : behind) claim_jobs(call, leaf);
   if (sizes_jobs)
     for (const std::uint32_t leaf : behind) claim_growth(call, leaf);
+  if (sizes_jobs)
+    for (const std::uint32_t leaf : books.leaves()) claim_below_limits(call, leaf);
   const Instant until = view.now() + books.tree().spec().patience;
   for (const Start& start : call.starts) kept_until_[start.job] = until;
   return plan_of(call);

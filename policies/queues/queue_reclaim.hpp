@@ -18,6 +18,9 @@ namespace orrery::policies {
 /// Where enough is free, but in pieces, small preemptible jobs of any queue are moved to other
 /// nodes.
 ///
+/// Where a limit is all that keeps a job waiting, elastic jobs that it counts give up replicas:
+/// those of the job's own queue, and of others below the limit that hold more than their share.
+///
 /// A job that others gave way to is preempted for guarantees alone until it has run for `patience`,
 /// or it would come and go with what its queue is owed.
 ///
@@ -85,6 +88,10 @@ class QueueReclaim {
   static bool claim(Call& call, std::uint32_t leaf, JobId id);
   static void claim_jobs(Call& call, std::uint32_t leaf);
   static void claim_growth(Call& call, std::uint32_t leaf);
+  static bool counts(const QueueBooks& books, const QueueBlock& block, JobId claimant, JobId other);
+  static Victim* next_below(Call& call, const QueueBlock& block, JobId claimant);
+  static bool claim_below(Call& call, JobId id);
+  static void claim_below_limits(Call& call, std::uint32_t leaf);
   static Plan plan_of(const Call& call);
 
   void end_turn(QueueBooks& books);

@@ -140,6 +140,57 @@ TEST_F(Queues, AnElasticJobOfAQueueBehindGrowsByWhatOthersGiveUp) {
   EXPECT_EQ(held("a"), 8);
 }
 
+TEST_F(Queues, ElasticJobsMakeRoomBelowTheLimitOfTheirQueue) {
+  for (const std::string_view policy : {"fit", "orrery"}) {
+    SCOPED_TRACE(policy);
+    cluster_ = FakeCluster();
+    cluster_.add_nodes(2, 8);
+    use(policy, "a limit=8; b");
+    const JobId wide = submit(1, in("a").replicas(1, 16).preemptible()).front();
+    for (int i = 0; i < 4; ++i) pass(60);
+    EXPECT_EQ(cluster_.replicas(wide), 8);
+    submit(2, in("a").devices(2).preemptible());
+    for (int i = 0; i < 4; ++i) pass(60);
+    EXPECT_EQ(cluster_.holding().size(), 3U);
+    EXPECT_EQ(held("a"), 8);
+    EXPECT_EQ(cluster_.replicas(wide), 4);
+    EXPECT_EQ(cluster_.preemptions(), 0U);
+    // It would have to go as a whole, which is its policy's to say.
+    submit(1, in("a").devices(8).preemptible());
+    for (int i = 0; i < 4; ++i) pass(60);
+    EXPECT_EQ(cluster_.replicas(wide), 4) << "nothing is given in vain";
+  }
+}
+
+TEST_F(Queues, ElasticJobsMakeRoomForQueuesBesideThemBelowALimit) {
+  use("fit", "team limit=8; a parent=team; b parent=team; c");
+  const JobId wide = submit(1, in("a").replicas(1, 16).preemptible()).front();
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 8);
+  submit(2, in("b").devices(2).preemptible());
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(held("b"), 4);
+  EXPECT_EQ(held("a"), 4);
+  submit(1, in("b").devices(2).preemptible());
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(held("a"), 4) << "no more than its share allows";
+}
+
+TEST_F(Queues, ElasticJobsMakeRoomBelowTheLimitOfTheirUser) {
+  use("fit", "a user_limit=4; b");
+  const JobId wide = submit(1, in("a").replicas(1, 16).preemptible()).front();
+  JobSpec other = *in("a").replicas(1, 16).preemptible().spec();
+  other.name = "other.job";
+  const JobId others = cluster_.submit(std::make_shared<const JobSpec>(other));
+  for (int i = 0; i < 8; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 4);
+  EXPECT_EQ(cluster_.replicas(others), 4);
+  submit(1, in("a").devices(2).preemptible());
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 2);
+  EXPECT_EQ(cluster_.replicas(others), 4) << "another user's";
+}
+
 TEST_F(Queues, AGangWiderThanItsShareRunsInTurn) {
   use("fifo", "patience=600s; a; b");
   submit(30, in("b").preemptible());
