@@ -75,7 +75,8 @@ std::size_t BufferMemory::kept() const {
 }
 
 void watch_buffer_memory() {
-  static Io::Timer timer;
+  // Never destroyed: the I/O thread goes on while the program ends.
+  static auto& timer = *new Io::Timer;
   if (timer) return;
   timer = Io::instance().after(kKeptFor, [] {
     timer.reset();

@@ -58,7 +58,8 @@ void ChannelStore::handle(const ServedCallPtr& call) {
     entry.may_be_absent = std::move(optional);
     return std::pair(std::string(name), Operation{std::move(entry), run});
   };
-  static const std::map<std::string, Operation, std::less<>> kOperations{
+  // Never destroyed: the I/O thread goes on while the program ends.
+  static const auto& kOperations = *new std::map<std::string, Operation, std::less<>>{
       operation("create",
                 {"name", "capacity", "weight_max"},
                 {false, false, true},

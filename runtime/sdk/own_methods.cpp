@@ -36,10 +36,11 @@ void CallServer::accept_own(const ServedCallPtr& call) {
 }
 
 void CallServer::claim(const ServedCallPtr& call) {
-  static const MethodEntry kClaim{.name = "orrery.claim",
-                                  .options = {.parameters = {"group"}},
-                                  .arity = 1,
-                                  .may_be_absent = {false}};
+  // Never destroyed: the I/O thread goes on while the program ends.
+  static const auto& kClaim = *new MethodEntry{.name = "orrery.claim",
+                                               .options = {.parameters = {"group"}},
+                                               .arity = 1,
+                                               .may_be_absent = {false}};
   std::string group;
   try {
     const std::vector<Value> values =
