@@ -82,6 +82,7 @@ class Followed:
         self._seen = first.generation  # By the program's own loop.
         self._path, self._path_time = path, None
         self._lock = threading.RLock()
+        self._taking = threading.RLock()  # Held while on_taken runs; tell() does not want it.
 
     def tell(self, found):
         """A membership has come; an older one, or one that is known, says nothing new."""
@@ -105,13 +106,15 @@ class Followed:
 
     def take_up(self):
         """The new membership; None where there is none."""
-        with self._lock:
-            if self.told.generation <= self.taken.generation:
-                return None
-            self.taken = self.told
+        with self._taking:
+            with self._lock:
+                if self.told.generation <= self.taken.generation:
+                    return None
+                taken = self.taken = self.told
+            # It may take long and call other workers, so the loop must not wait for it.
             if self.on_taken is not None:
-                self.on_taken(self.taken)
-            return self.taken
+                self.on_taken(taken)
+            return taken
 
     def take_up_between_calls(self):
         self.look_at_file()

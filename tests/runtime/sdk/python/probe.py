@@ -19,6 +19,7 @@ class Probe:
         self.produced = 0
         self.tallies = {}
         self.memberships = []
+        self.asks_at_membership = None
         self.was_cancelled = None
 
     @orrery.method
@@ -217,7 +218,17 @@ class Probe:
         self.lease = self.worker.channel(name, owner=(role, 0)).get_batch(count, deadline=30)
         return self.lease.values
 
+    @orrery.method(concurrent=True)
+    def ask_at_next_membership(self, role, rank):
+        """The next one is taken up once it is released and a peer has answered."""
+        self.asks_at_membership = role, rank
+
     def on_membership(self, membership):
+        asks, self.asks_at_membership = self.asks_at_membership, None
+        if asks is not None:
+            self.begun.set()
+            self.released.wait(60)
+            self.worker.peer(*asks).call("add", 1, deadline=60)
         self.memberships.append(membership.generation)
 
     def on_drain(self):

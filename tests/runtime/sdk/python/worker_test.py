@@ -191,6 +191,17 @@ class Life(unittest.TestCase):
         self.job.next_generation()  # What is old or senseless has changed nothing.
         fakes.until(lambda: self.peer.call("seen")["memberships"] == [2, 3], "the next membership")
 
+    def test_a_membership_that_comes_while_another_is_taken_up(self):
+        """The worker hears of it, is called and calls others meanwhile."""
+        self.job.add("other")
+        self.peer.call("ask_at_next_membership", "other", 0)
+        self.job.next_generation()
+        self.assertTrue(self.peer.call("await_begun", deadline=60))
+        self.job.next_generation()
+        fakes.until(lambda: self.peer.call("told_generation", deadline=20) == 3, "the one after it")
+        self.peer.call("release", deadline=20)
+        fakes.until(lambda: self.peer.call("seen", deadline=20)["memberships"] == [2, 3], "both")
+
     def test_an_agent_that_starts_anew_hears_it_all_again(self):
         self.assertEqual(self.peer.call("add", 1), 2)
         self.worker.agent.close()
