@@ -144,10 +144,16 @@ class Agent:
             self._on_membership(membership.from_line(line))
         elif "sub_master" in line:
             if self.on_sub_master is not None:
-                self.on_sub_master(line["sub_master"])
+                self._tell_sub_master(line["sub_master"])
         elif "turn" in line:
             self.turns.granted()
         elif str(line.get("error", "")).startswith("turn: "):
             self.turns.refused(line["error"])
         elif "error" in line:
             _log.warning("the agent refused what this worker said: %s", line["error"])
+
+    def _tell_sub_master(self, word):
+        try:
+            self.on_sub_master(word)
+        except BaseException:  # Of the program; a SystemExit would end the loop of this process.
+            _log.exception("what the program does on the word %.200r failed", word)

@@ -45,7 +45,7 @@ def from_line(line: Dict[str, Any]) -> Optional[Membership]:
                           members=tuple(sorted(found.get("members", ()),
                                                key=lambda member: member["rank"])),
                           master=found.get("master"))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 

@@ -319,7 +319,7 @@ class Worker:
 
     def lead(self, on_word):
         """For a sub-master: on_word({"role": ..., "incident": ..., "word": ...}) on the SDK's
-        loop, where it must not wait; say_as_sub_master() answers."""
+        loop, where it must not wait; say_as_sub_master() answers. What it raises is logged."""
         if self._agent is not None:
             self._agent.on_sub_master = on_word
 

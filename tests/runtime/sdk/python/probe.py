@@ -106,6 +106,16 @@ class Probe:
         self.worker.lead(lambda word: self.worker.say_as_sub_master(word["role"], word["incident"], "ask_state"))
 
     @orrery.method
+    def lead_badly(self):
+        """As lead(), but for words of which the program did not think."""
+        def on_word(word):
+            if word["word"] == "exit":
+                sys.exit(3)
+            answer = {"recover": "ask_state"}[word["word"]]
+            self.worker.say_as_sub_master(word["role"], word["incident"], answer)
+        self.worker.lead(on_word)
+
+    @orrery.method
     def change_replicas(self):
         self.worker.add_replicas(2)
         self.worker.remove_replicas(1)
@@ -228,6 +238,8 @@ class Probe:
         if asks is not None:
             self.begun.set()
             self.released.wait(60)
+            self.begun.clear()
+            self.released.clear()
             self.worker.peer(*asks).call("add", 1, deadline=60)
         self.memberships.append(membership.generation)
 

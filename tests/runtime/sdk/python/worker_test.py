@@ -225,6 +225,23 @@ class Life(unittest.TestCase):
         fakes.wait_for(self.job.changed, "its answer", lambda: self.said("sub_master"))
         self.assertEqual(self.said("sub_master"), [{"role": "actor", "incident": 3, "word": "ask_state"}])
 
+    def test_what_a_sub_master_raises_ends_no_connection(self):
+        self.peer.call("lead_badly")
+        for incident, word in enumerate(("unheard_of", "exit", "recover"), 1):
+            self.worker.agent.send({"sub_master": {"role": "actor", "incident": incident, "word": word}})
+        fakes.wait_for(self.job.changed, "the answer to the last", lambda: self.said("sub_master"))
+        self.assertEqual(self.said("sub_master"), [{"role": "actor", "incident": 3, "word": "ask_state"}])
+        self.job.next_generation()
+        fakes.until(lambda: self.peer.call("seen", deadline=20)["memberships"] == [2], "the membership")
+        self.assertEqual(self.worker.agent.hellos, 1)
+
+    def test_lines_that_make_no_sense_end_no_connection(self):
+        self.worker.agent.send({"membership": {**self.job.membership(self.worker), "generation": float("inf")}})
+        self.worker.agent.send({"membership": {**self.job.membership(self.worker), "members": [{"rank": []}, {}]}})
+        self.job.next_generation()
+        fakes.until(lambda: self.peer.call("seen", deadline=20)["memberships"] == [2], "the membership")
+        self.assertEqual(self.worker.agent.hellos, 1)
+
     def test_replicas_as_a_workers_token_may(self):
         self.assertEqual(self.peer.call("change_replicas"), ["127.0.0.1"])
         self.assertEqual([(method, path, body) for method, path, _, body in self.job.posts],
