@@ -40,10 +40,10 @@ class Answer:
                                                for buffer in self._buffers])
 
 
-def value_answer(kind, value):
+def value_answer(kind, value, levels=frames.LEVELS_MAX):
     """Raises BadArguments for a value that cannot be sent."""
     buffers = []
-    body = {"value": frames.encode_value(value, buffers)}
+    body = {"value": frames.encode_value(value, buffers, levels)}
     body["buffers"] = [buffer.nbytes for buffer in buffers]
     return Answer(kind, frames.to_json(body)[1:], buffers)
 

@@ -3,7 +3,7 @@
 import collections
 import secrets
 
-from . import calls, errors
+from . import calls, errors, frames
 
 
 class _Item:
@@ -236,7 +236,8 @@ class Channels:
     def _lease(self, channel, call, items):
         lease = secrets.token_hex(8)
         answer = calls.value_answer("result", {
-            "lease": lease, "items": [[item.key, item.weight, item.value] for item in items]})
+            "lease": lease, "items": [[item.key, item.weight, item.value] for item in items]},
+            frames.LEVELS_OF_ITEMS_MAX)
         try:
             answer.pieces(call.id, call.result_max)
         except errors.TooLarge as error:

@@ -15,6 +15,9 @@ from . import buffer_memory, errors
 HEADER_MAX = 1 << 20
 HEADER_MAX_UNKNOWN = 4 << 10  # Until the caller is known.
 MESSAGE_MAX = 2 << 30
+LEVELS_MAX = 256  # Of a value.
+# A channel has three levels around an item, which itself may have as many as a value.
+LEVELS_OF_ITEMS_MAX = LEVELS_MAX + 3
 
 _PREFIX = struct.Struct(">IQ")
 _SCRATCH = 64 << 10
@@ -30,20 +33,23 @@ def broken(found, needed):
 # --- values --------------------------------------------------------------------------------------
 
 
-def encode_value(value, buffers):
-    """`value` as JSON can have it; its buffers are appended to `buffers` as flat views."""
+def encode_value(value, buffers, levels=LEVELS_MAX):
+    """`value` as JSON can have it; its buffers are appended to `buffers` as flat views. Nothing in it
+    may lie deeper than so many levels."""
     try:
-        return _encode(value, buffers)
+        return _encode(value, buffers, levels)
     except RecursionError:
         raise _too_deep() from None
 
 
 def _too_deep():
-    return errors.BadArguments("found a value nested too deeply, needed less than some hundred "
-                               "levels; flatten it")
+    return errors.BadArguments(f"found a value nested too deeply, needed at most {LEVELS_MAX} levels "
+                               "of lists and dicts; flatten it, or send it as bytes")
 
 
-def _encode(value, buffers):
+def _encode(value, buffers, levels):
+    if levels < 0:
+        raise _too_deep()
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
@@ -52,13 +58,13 @@ def _encode(value, buffers):
     if kind is float:
         return _finite(value)
     if kind is list or kind is tuple:
-        return [_encode(item, buffers) for item in value]
+        return [_encode(item, buffers, levels - 1) for item in value]
     if kind is dict:
-        return {_key(key): _encode(item, buffers) for key, item in value.items()}
-    return _encode_other(value, buffers)
+        return {_key(key): _encode(item, buffers, levels - 1) for key, item in value.items()}
+    return _encode_other(value, buffers, levels)
 
 
-def _encode_other(value, buffers):
+def _encode_other(value, buffers, levels):
     """Subclasses of what JSON has, and buffers."""
     if isinstance(value, str):
         return str(value)
@@ -69,12 +75,12 @@ def _encode_other(value, buffers):
     if isinstance(value, float):
         return _finite(float(value))
     if isinstance(value, (list, tuple)):
-        return [_encode(item, buffers) for item in value]
+        return [_encode(item, buffers, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {_key(key): _encode(item, buffers) for key, item in value.items()}
+        return {_key(key): _encode(item, buffers, levels - 1) for key, item in value.items()}
     plain = _plain_scalar(value)
     if plain is not None:
-        return _encode(plain, buffers)
+        return _encode(plain, buffers, levels)
     try:
         view = memoryview(value)
     except (TypeError, ValueError, BufferError):
@@ -132,19 +138,26 @@ def _key(key):
 def decode_value(value, buffers):
     """The value of which `value` is the JSON; raises Protocol where it breaks a rule."""
     try:
-        return _decode(value, buffers)
+        if type(value) is list or type(value) is dict:
+            # Levels are counted with this one, and may be those of items.
+            return _decode(value, buffers, LEVELS_OF_ITEMS_MAX - 1)
+        return value
     except RecursionError:
-        raise broken("a value nested too deeply", "less than some hundred levels") from None
+        raise _found_deep() from None
 
 
-def _decode(value, buffers):
-    kind = type(value)
-    if kind is list:
+def _found_deep():
+    return broken("a value nested too deeply", f"at most {LEVELS_MAX} levels")
+
+
+def _decode(value, buffers, levels):
+    """Of a list or a dict."""
+    if levels < 0:
+        raise _found_deep()
+    if type(value) is list:
         for index, item in enumerate(value):
             if type(item) is list or type(item) is dict:
-                value[index] = _decode(item, buffers)
-        return value
-    if kind is not dict:
+                value[index] = _decode(item, buffers, levels - 1)
         return value
     if "$buffer" in value:
         return _buffer_of(value, buffers)
@@ -152,7 +165,7 @@ def _decode(value, buffers):
         if key.startswith("$"):
             raise broken(f"the key {key[:64]!r}", "no key that begins with $ but $buffer")
         if type(item) is list or type(item) is dict:
-            value[key] = _decode(item, buffers)
+            value[key] = _decode(item, buffers, levels - 1)
     return value
 
 

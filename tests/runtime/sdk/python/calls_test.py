@@ -11,6 +11,13 @@ import fakes
 import orrery
 
 
+def nested(levels):
+    value = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
 class Calls(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -145,6 +152,24 @@ class Calls(unittest.TestCase):
                       "\ud800", deep, (ctypes.py_object * 2)(1, 2)):
             with self.assertRaises(orrery.BadArguments):
                 self.peer.submit("echo", value)
+
+    def test_values_that_are_too_deep_end_their_own_call_alone(self):
+        held = self.peer.submit("hold")
+        self.peer.call("await_begun")
+        for levels in (257, 300):
+            deep = nested(levels)
+            for args, kwargs in (((deep,), {}), ((), {"a": deep})):
+                with self.assertRaises(orrery.BadArguments):
+                    self.peer.submit("echo", *args, **kwargs)
+        self.peer.call("release")
+        self.assertEqual(held.result(60), "released")
+        with self.assertRaises(orrery.Remote) as raised:
+            self.peer.call("nested", 300)
+        self.assertEqual(raised.exception.class_, "TypeError")
+        with self.assertRaises(orrery.Remote):
+            list(self.peer.stream("nested", 300))
+        self.assertEqual(self.peer.call("nested", 256), nested(256))
+        self.assertEqual(self.peer.call("echo", nested(253)), [[nested(253)], {}])
 
     def test_what_the_job_does_not_have(self):
         for role, rank in (("nothing", 0), ("actor", 2)):

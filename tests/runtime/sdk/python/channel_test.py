@@ -5,6 +5,7 @@ import unittest
 
 import fakes
 import orrery
+from raw_caller import RawCaller
 
 
 class Channels(unittest.TestCase):
@@ -330,6 +331,26 @@ class Channels(unittest.TestCase):
         state = channel.state()
         self.assertEqual((state["items"], state["leased"]), (100, 0))
         self.assertEqual(len(channel.get_batch(40)), 40)
+
+    def test_items_of_many_levels(self):
+        """What could be put can be got: both have the same levels around an item."""
+        def nested(levels):
+            value = []
+            for _ in range(levels - 1):
+                value = [value]
+            return value
+        channel = self.channel()
+        for levels in (257, 300):
+            with self.assertRaises(orrery.BadArguments):
+                channel.put(nested(levels))
+        channel.put(nested(254))
+        with RawCaller(self.owner.agent.endpoint["port"]) as raw:
+            key = bytes.fromhex(self.job.key(self.owner, "driver:raw"))
+            raw.shake_hands(self.owner.name, key, "driver:raw")
+            raw.send({"t": "call", "id": 1, "method": "orrery.channel.put", "deadline_ms": 60000, "args": [],
+                      "kwargs": {"name": "queue", "items": [[None, 1, nested(256)]]}})
+            self.assertEqual(raw.answer()["value"], 2)
+        self.assertEqual(channel.get_batch(2).values, [nested(254), nested(256)])
 
     def test_the_owner_makes_its_own(self):
         state = self.driver.peer("owner").call("open_channel", "mine", 3)

@@ -188,6 +188,13 @@ class Probe:
         os.kill(os.getpid(), 9)
 
     @orrery.method
+    def nested(self, levels):
+        value = []
+        for _ in range(levels - 1):
+            value = [value]
+        return value
+
+    @orrery.method
     def bytes_of(self, size):
         return bytes(size)
 

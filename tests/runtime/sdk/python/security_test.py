@@ -159,6 +159,7 @@ class Wire(unittest.TestCase):
                 frame({**call, "deadline_ms": -1}), frame({**call, "deadline_ms": None}), frame({**call, "method": 1}),
                 frame({**call, "once": "x" * 65}), frame({**call, "once": ""}), frame({**call, "stream": 1}),
                 frame({**call, "attempt": -1}), frame({**call, "generation": "1"}), frame({**call, "args": [2**64]}),
+                frame(b'{"t":"call","id":1,"method":"echo","deadline_ms":60000,"args":' + b"[" * 260 + b"]" * 260 + b"}"),
                 frame({**call, "args": [{"$x": 1}]}), frame({**call, "args": [{"$buffer": 0}]}),
                 frame({**call, "args": [{"$buffer": -1}]}, b"x", [1]),
                 frame({**call, "args": [{"$buffer": 0, "a": 1}]}, b"x", [1]), frame(call, b"xx", [1]),

@@ -93,6 +93,35 @@ class Frames(unittest.TestCase):
         self.assertIn(b"before", joined(answer.pieces(1, 100)))
 
 
+class Levels(unittest.TestCase):
+    """Values are nested at most 256 levels deep, as the SDK in C++ counts them."""
+
+    @staticmethod
+    def nested(levels, innermost=()):
+        value = list(innermost)
+        for _ in range(levels - 1):
+            value = [value]
+        return value
+
+    def test_what_is_deeper_is_not_sent(self):
+        for value in (self.nested(257), self.nested(256, [1]), {"a": self.nested(256)}):
+            self.assertEqual(frames.encode_value(value, []), value)
+            with self.assertRaises(orrery.BadArguments) as raised:
+                frames.encode_value([value], [])
+            self.assertIn("256", raised.exception.message)
+        with self.assertRaises(orrery.BadArguments):
+            calls.value_answer("result", self.nested(300))
+
+    def test_what_is_deeper_breaks_a_rule(self):
+        """A channel puts three levels around what was put, within the header."""
+        value = frames.decode_value(self.nested(259), [])
+        self.assertEqual(value, self.nested(259))
+        for value in (self.nested(260), {"a": self.nested(259)}, self.nested(259, [{"$buffer": 0}])):
+            with self.assertRaises(orrery.Protocol) as raised:
+                frames.decode_value(value, [bytearray()])
+            self.assertIn("256", raised.exception.message)
+
+
 class Errors(unittest.TestCase):
     def test_every_type_travels_with_its_fields(self):
         values = {"rank": 3, "role": "actor", "role_rank": 1, "worker": "7-0-1", "generation": 2, "was": 1, "is": 2,
