@@ -78,7 +78,7 @@ class _Channel:
         del of_key[item.place]
         if not of_key:
             del self.by_key[item.key]
-        self.weight -= item.weight
+        self.weight = self.weight - item.weight if self.items else 0  # No rest of rounding.
 
 
 class Channels:

@@ -158,6 +158,14 @@ class Channels(unittest.TestCase):
         with self.assertRaises(orrery.ChannelFull):
             self.channel("small", capacity=1).put_many([(None, 1, 1), (None, 1, 2)])
 
+    def test_no_rest_of_rounding_fills_an_empty_channel(self):
+        channel = self.channel(weight_max=0.7)
+        channel.put_many([(None, 0.1, 1), (None, 0.2, 2), (None, 0.3, 3)])
+        channel.get_batch(3).ack()
+        self.assertEqual(channel.state()["weight"], 0)
+        channel.put("whole", weight=0.7, deadline=20)
+        self.assertEqual(channel.get().value, "whole")
+
     def test_keys(self):
         channel = self.channel(capacity=10)
         channel.put_many([("a", 1, 1), ("b", 1, 2), ("a", 1, 3), (None, 1, 4)])
