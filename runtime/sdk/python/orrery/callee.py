@@ -158,8 +158,9 @@ class CalleeConnection(loop.Connection):
     def give_up(self, call):
         """Nothing waits for its answer any more, which the worker is told: what a get has taken
         out of a channel goes back, even where its answer is on its way."""
-        if self._open.pop(call.id, None) is None:
+        if not self._has_open(call):
             return
+        del self._open[call.id]
         self.tell_cancelled(call)
         self._send_waiting()
 
@@ -167,8 +168,12 @@ class CalleeConnection(loop.Connection):
         self.send_message({"t": "cancel", "id": call.id})
 
     def add_credit(self, call, count):
-        if call.id in self._open:
+        if self._has_open(call):
             self.send_message({"t": "credit", "id": call.id, "count": count})
+
+    def _has_open(self, call):
+        """Whether it was sent on this connection: one that waits here may have an id of another."""
+        return self._open.get(call.id) is call
 
     def _send_waiting(self):
         while self._waiting and len(self._open) < OPEN_MAX:

@@ -4,11 +4,13 @@
 import pickle
 import random
 import struct
+import time
 import unittest
+import unittest.mock
 
 import fakes  # Puts the package on the path.
 import orrery
-from orrery import calls, errors, frames, futures, handshake, plan
+from orrery import callee, calls, directory, errors, frames, futures, handshake, loop, plan
 
 NamedSharding = orrery.NamedSharding
 
@@ -208,6 +210,52 @@ class OnceTable(unittest.TestCase):
             table.finish(call, calls.value_answer("result", bytes(20 << 20)), has_run=True)
         self.assertLessEqual(table._bytes, 64 << 20)
         self.assertEqual(len(table._answers), 3)
+
+
+class OpenCalls(unittest.TestCase):
+    """More calls than a connection may have open, without a worker behind it."""
+
+    class Sink:
+        call, is_over = None, False
+
+        def is_done(self):
+            return self.is_over
+
+    class Connection(callee.CalleeConnection):
+        def __init__(self, peer):
+            super().__init__(peer, "driver:a", 1, lambda connection: None)
+            self.welcome = {"message_max": 100}
+            self.sent = []
+
+        def send(self, pieces):
+            self.sent.append(frames.parse_header(joined(pieces)[12:]))
+
+    def test_what_waits_here_for_its_turn_is_no_other_call(self):
+        two = unittest.mock.patch.object(callee, "OPEN_MAX", 2)
+        two.start()
+        self.addCleanup(two.stop)
+        worker = directory.Peer("7-0-0", "actor", 0, 0, "n0", "127.0.0.1", 1, "", b"")
+
+        def outgoing(method):
+            return callee.Outgoing(method, (), {}, time.monotonic() + 60, self.Sink(), retries=1)
+
+        async def run():
+            lost, now = self.Connection(worker), self.Connection(worker)
+            retried = outgoing("retried")
+            lost.send_call(retried)
+            self.assertEqual(retried.id, 1)
+            others = [outgoing("first"), outgoing("second"), outgoing("third")]
+            for call in (*others[:2], retried, others[2]):
+                now.send_call(call)
+            now.add_credit(retried, 1)
+            now.give_up(retried)
+            retried.sink.is_over = True
+            self.assertEqual([message.get("method") for message in now.sent], ["first", "second"])
+            now.give_up(others[0])
+            self.assertEqual([(message["t"], message["id"]) for message in now.sent[2:]],
+                             [("cancel", 1), ("call", 3)])
+            self.assertEqual(now.sent[-1]["method"], "third")
+        loop.run(run())
 
 
 class Sharding(unittest.TestCase):
