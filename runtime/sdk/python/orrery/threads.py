@@ -36,8 +36,15 @@ class Pool:
             function, arguments = self._queue.get()
             try:
                 function(*arguments)
-            except Exception:  # One function that fails must not end the thread of the next.
-                traceback.print_exc(file=sys.stderr)
+            except BaseException:  # It must not end the thread of the next, by sys.exit() either.
+                _complain()
             del function, arguments
             with self._lock:
                 self._idle += 1
+
+
+def _complain():
+    try:
+        traceback.print_exc(file=sys.stderr)
+    except Exception:
+        pass  # Whoever read it is gone.

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What needs no process: frames and values, errors on the wire, keys and proofs, sharding, plans."""
 
+import contextlib
+import io
 import pickle
 import random
 import struct
+import threading
 import time
 import unittest
 import unittest.mock
@@ -178,6 +181,35 @@ class Futures(unittest.TestCase):
         self.assertFalse(future.settle(2))
         self.assertFalse(future.cancel())
         self.assertEqual((future.result(), future.exception(), future.done()), (1, None, True))
+
+
+    def test_what_a_callback_raises_ends_no_later_one(self):
+        for raised in (KeyError, SystemExit, GeneratorExit, KeyboardInterrupt):
+            with self.subTest(raised=raised.__name__):
+                first, second, told = futures.Future(), futures.Future(), threading.Event()
+
+                def fail(_, raised=raised):
+                    raise raised("a callback's")
+                first.add_done_callback(fail)
+                second.add_done_callback(lambda _, told=told: told.set())
+                with contextlib.redirect_stderr(io.StringIO()) as printed:
+                    first.settle(1)
+                    second.settle(2)
+                    self.assertTrue(told.wait(20))
+                self.assertIn("a callback's", printed.getvalue())
+
+
+    def test_a_complaint_that_nobody_reads_ends_no_later_callback(self):
+        class Closed(io.StringIO):
+            def write(self, text):
+                raise BrokenPipeError
+        first, second, told = futures.Future(), futures.Future(), threading.Event()
+        first.add_done_callback(lambda _: {}["absent"])
+        second.add_done_callback(lambda _: told.set())
+        with contextlib.redirect_stderr(Closed()):
+            first.settle(1)
+            second.settle(2)
+            self.assertTrue(told.wait(20))
 
 
 class OnceTable(unittest.TestCase):
