@@ -11,6 +11,8 @@ import time
 from . import calls, errors, io_role, loop, methods, threads
 
 CONCURRENT_MAX = 64
+# What ends a call and not the worker. A task that was cancelled raises what is no Exception.
+_OF_METHODS = (Exception, asyncio.CancelledError, GeneratorExit)
 
 
 class _Inbox:
@@ -245,7 +247,7 @@ class Served:
             self._concurrent += 1
         try:
             self._run(call)
-        except (SystemExit, KeyboardInterrupt):
+        except BaseException:
             pass  # Answered; a thread of the pool cannot end the process.
         finally:
             with self._idle:
@@ -267,9 +269,8 @@ class Served:
         try:
             with methods.running(call.context):
                 answer = self._answer_of(call)
-        except (SystemExit, KeyboardInterrupt) as error:
-            ends, answer = error, calls.error_answer(errors.remote(error))
-        except Exception as error:
+        except BaseException as error:
+            ends = None if isinstance(error, _OF_METHODS) else error
             answer = calls.error_answer(errors.remote(error))
         loop.perform(self._done, call, answer)
         if ends is not None:

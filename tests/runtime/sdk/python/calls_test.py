@@ -121,6 +121,16 @@ class Calls(unittest.TestCase):
             self.peer.call("fail", "teapot")
         self.assertTrue(raised.exception.class_.endswith(".Teapot"))
 
+    def test_what_is_no_exception_is_answered_as_well(self):
+        """A task that was cancelled raises such a thing. Each call is answered, and the worker lives on."""
+        pid = self.peer.call("pid")
+        calls = [("fail", "base"), ("fail_beside", "base"), ("fail_as_task",)]
+        for call in calls:
+            with self.subTest(call=call), self.assertRaises(orrery.Remote) as raised:
+                self.peer.call(*call, deadline=20)
+            self.assertTrue(raised.exception.class_.endswith("CancelledError"))
+        self.assertEqual(self.peer.call("pid", deadline=60), pid)
+
     def test_a_result_that_cannot_be_sent_is_the_methods_error(self):
         with self.assertRaises(orrery.Remote) as raised:
             self.peer.call("fail", "result")

@@ -1,5 +1,6 @@
 """A worker for the tests: methods that show what is done with calls. Started by fakes.py."""
 
+import asyncio
 import os
 import sys
 import threading
@@ -74,7 +75,19 @@ class Probe:
             raise orrery.WorkerLost("some other worker was lost", worker="another")
         if what == "exit":
             sys.exit(9)
+        if what == "base":
+            raise asyncio.CancelledError("of something else")
         return None
+
+    @orrery.method(concurrent=True)
+    def fail_beside(self, what):
+        return self.fail(what)
+
+    @orrery.method
+    async def fail_as_task(self):
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        task.cancel()
+        await task
 
     @orrery.method
     def fail_on(self, rank, value=None):
