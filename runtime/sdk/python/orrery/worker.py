@@ -180,7 +180,8 @@ class Worker:
         """Serves on a thread of its own beside a program's main loop.
 
         `loop_takes_membership`: a new membership is taken up in safe_point() alone; else between
-        two calls as well. End with finish().
+        two calls as well. End with finish(), which raises what ended the thread, the exit of a
+        method included.
         """
         self._memberships.only_by_program = loop_takes_membership
         if self._handles_sigterm:
@@ -190,7 +191,7 @@ class Worker:
         def serve():
             try:
                 self.serve(instance)
-            except Exception as error:  # finish() raises it on the thread that cares.
+            except BaseException as error:  # finish() raises it on the thread that cares.
                 self._failure = error
                 sys.excepthook(type(error), error, error.__traceback__)
         self._failure = None

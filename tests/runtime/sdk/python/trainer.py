@@ -18,6 +18,10 @@ class Trainer:
     def add(self, a):
         return a + 1
 
+    @orrery.method
+    def exit(self, code):
+        sys.exit(code)
+
 
 worker = orrery.Worker.join()
 trainer = Trainer()

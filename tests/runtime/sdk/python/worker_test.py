@@ -273,6 +273,15 @@ class Loops(unittest.TestCase):
             self.assertEqual(job.drain(worker), 143)
             self.assertIn("saved at step", (job.folder / "trained").read_text(encoding="utf-8"))
 
+    def test_the_exit_of_a_method_is_that_of_finish(self):
+        with fakes.FakeJob() as job:
+            worker, = job.add("trainer", program="trainer.py")
+            with self.assertRaises(orrery.Remote) as raised:
+                job.driver().peer("trainer").call("exit", 7, deadline=60)
+            self.assertEqual(raised.exception.class_, "SystemExit")
+            self.assertEqual(job.drain(worker), 7)
+            self.assertIn("saved at step", (job.folder / "trained").read_text(encoding="utf-8"))
+
     def test_without_an_agent_a_program_runs_as_well(self):
         program = ("import orrery\nworker = orrery.Worker.join({})\n"
                    "worker.report_progress(1)\nassert worker.safe_point() is None\n"
