@@ -152,8 +152,11 @@ class CallerConnection(loop.Connection):
         while not self.is_over and (self._outgoing or self.transport.get_write_buffer_size()):
             await asyncio.sleep(0.005)
         if not self.is_over:
-            if self._listener.served.ending is not None and self.caller is not None:
-                # All that was begun is answered, so whatever is still on its way here was not.
+            # What waited is answered. A call that is open still was begun, and the program leaves it
+            # behind: its caller may not take it for one that was not, so it sees a loss.
+            if self._listener.served.ending is not None and self.caller is not None and \
+                    not self._open:
+                # Whatever is on its way here was not begun.
                 self.send_message({"t": "refused",
                                    "error": errors.to_wire(self._listener.served.ending)})
             self.is_over = True

@@ -379,6 +379,21 @@ class Losses(unittest.TestCase):
         self.job.start(self.worker)
         self.assertEqual(future.result(), 1)
 
+    def test_what_was_begun_is_another_attempt_after_a_drain(self):
+        """A worker that leaves a begun call behind does not say that it was not begun."""
+        path = self.job.folder / "begun"
+        self.peer.submit("exit_at_drain", 9)
+        self.peer.call("await_begun")
+        future = self.peer.submit("start_and_stay", str(path), deadline=120, retries=3)
+        fakes.until(path.exists, "its begin")
+        self.worker.process.terminate()
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 9)
+        self.job.start(self.worker)
+        with self.assertRaises(orrery.NotIdempotent) as raised:
+            future.result()
+        self.assertIsInstance(raised.exception.__cause__, orrery.WorkerLost)
+        self.assertEqual(path.read_text(encoding="utf-8"), "begun\n")
+
     def test_a_worker_that_does_not_listen_yet_is_waited_for(self):
         late, = self.job.add("late", waits=False)
         self.assertEqual(self.driver.peer("late").call("pid", deadline=120), late.process.pid)
