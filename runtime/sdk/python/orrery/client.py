@@ -421,6 +421,11 @@ class Client:
             raise errors.Timeout("found no connection by the deadline") from None
 
     async def _connect(self, peer, listing):
+        if not peer.certificate and not handshake.is_loopback(peer.address):
+            raise errors.NotAuthorised(
+                f"found worker {peer.worker} at {peer.address} without a certificate, needed TLS "
+                "wherever calls leave the machine; turn TLS on in the cluster")
+
         def connection_of():
             return callee.CalleeConnection(peer, listing.caller, listing.generation, self._lost)
         tls = {"ssl": self._tls, "server_hostname": peer.address} if peer.certificate else {}

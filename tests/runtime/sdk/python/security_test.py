@@ -330,6 +330,23 @@ class Lies(unittest.TestCase):
         with self.assertRaises(orrery.Timeout):
             self.driver.peer("actor").call("add", 1, deadline=0.3)
 
+    def test_no_plaintext_beyond_one_machine(self):
+        """0.0.0.0 is reached on this machine, and is no loopback: whoever listens there hears nothing."""
+        heard = []
+
+        def serve(caller):
+            heard.append(caller)
+            caller.is_ended()
+        self.impostor(serve)
+        for address in ("0.0.0.0", "10.255.255.1", "::ffff:0.0.0.0", "worker.example"):
+            with self.subTest(address=address):
+                self.job.lies[self.worker.name]["address"] = address
+                with self.assertRaises(orrery.NotAuthorised) as raised:
+                    self.job.driver().peer("actor").call("add", 1, deadline=20)
+                self.assertIn("certificate", raised.exception.message)
+                self.assertIn(address, raised.exception.message)
+        self.assertEqual(heard, [])
+
     def test_names_of_drivers(self):
         for name in ("a b", "x" * 65, "driver:x", "ä"):
             with self.assertRaises(orrery.BadArguments):
