@@ -43,12 +43,18 @@ class Turns:
                 raise errors.BadArguments(
                     "found a turn that this worker has or waits for already, one at a time is "
                     "possible; leave the first one before")
-            wish = self._taken = _Wish(lease_s)
-            loop.get().call_soon_threadsafe(self._ask, wish)
-            self._changed.wait_for(lambda: wish.is_granted or wish.refusal, deadline_s)
-            if wish.is_granted:
-                return
-        self.give_back()
+            wish = _Wish(lease_s)
+            is_granted = False
+            try:
+                self._taken = wish
+                loop.get().call_soon_threadsafe(self._ask, wish)
+                self._changed.wait_for(lambda: wish.is_granted or wish.refusal, deadline_s)
+                is_granted = wish.is_granted
+            finally:  # Also where a handler of a signal raises: the turn would be held for ever.
+                if not is_granted:
+                    self.give_back()
+        if is_granted:
+            return
         if wish.refusal:
             raise errors.BadArguments(wish.refusal)
         raise errors.Timeout(

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -413,6 +414,31 @@ class Turns(unittest.TestCase):
         self.on_loop(self.turns.refused, "turn: no")
         thread.join()
         self.assertEqual(self.results, ["BadArguments: turn: no"])
+
+    def test_a_wait_that_is_interrupted_gives_the_turn_up(self):
+        class Interrupted(BaseException):
+            """As Ctrl-C raises."""
+
+        def interrupt(*_):
+            raise Interrupted
+
+        def send():
+            fakes.until(lambda: "ask" in self.said, "the ask")
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+        before = signal.signal(signal.SIGUSR1, interrupt)
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        sender = threading.Thread(target=send)
+        sender.start()
+        with self.assertRaises(Interrupted):
+            self.turns.wait(60, fakes.PATIENCE_S)
+        sender.join()
+        self.on_loop(int)
+        self.assertEqual(self.said, ["ask", "release", "renew"])
+        self.on_loop(self.turns.refused, "turn: this worker does not have the turn; ask for it first")
+        thread = self.take()
+        self.on_loop(self.turns.granted)
+        thread.join()
+        self.assertEqual(self.results, ["granted"])
 
     def test_an_agent_that_restarted_hears_what_holds_now(self):
         self.is_there = False
