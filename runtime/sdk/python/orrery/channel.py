@@ -3,7 +3,7 @@
 import threading
 import time
 
-from . import errors, futures
+from . import client, errors, futures
 
 
 class Lease:
@@ -88,9 +88,9 @@ class Channel:
     def submit_put(self, items, deadline=futures.DEADLINE_DEFAULT):
         """As put_many, without waiting: a Future. Several may be under way, and are carried out in
         their order."""
-        self._open(deadline)
+        epoch = self._open(deadline)
         return self._client.submit(self._owner, "orrery.channel.put", (), {
-            "name": self.name, "epoch": self.epoch, "items": [list(item) for item in items]},
+            "name": self.name, "epoch": epoch, "items": [list(item) for item in items]},
             deadline=deadline)
 
     def get(self, key=None, deadline=futures.DEADLINE_DEFAULT, done=None):
@@ -126,28 +126,39 @@ class Channel:
     def reopen(self, deadline=futures.DEADLINE_DEFAULT):
         """After ChannelClosed or WorkerLost: takes the channel of now, and makes it where it is
         not."""
-        with self._lock:
-            self.epoch = None
-        self._open(deadline)
+        self._open(deadline, is_new=True)
 
-    def _open(self, deadline):
-        with self._lock:
-            if self.epoch is not None:
-                return
-            if self._capacity is None:
-                self.epoch = self.state(deadline)["epoch"]
-            else:
-                self.epoch = self._owner.call("orrery.channel.create", deadline=deadline,
-                                              name=self.name,
-                                              capacity=self._capacity,
-                                              weight_max=self._weight_max)["epoch"]
+    def _open(self, deadline, is_new=False):
+        """The epoch, which is asked for once. `is_new`: whichever it was before."""
+        end = time.monotonic() + client.seconds(deadline)
+        known = self.epoch
+        if known is not None and not is_new:
+            return known
+        # Another thread may be asking, with more time than this one has.
+        if not self._lock.acquire(timeout=max(0.0, end - time.monotonic())):
+            raise errors.Timeout(f"found channel {self.name} still being opened by another thread, "
+                                 "needed it open by the deadline; give it more")
+        try:
+            if is_new:
+                self.epoch = None
+            if self.epoch is None:
+                self.epoch = self._ask_epoch(max(0.001, end - time.monotonic()))
+            return self.epoch
+        finally:
+            self._lock.release()
+
+    def _ask_epoch(self, deadline):
+        if self._capacity is None:
+            return self.state(deadline)["epoch"]
+        return self._owner.call("orrery.channel.create", deadline=deadline, name=self.name,
+                                capacity=self._capacity, weight_max=self._weight_max)["epoch"]
 
     def _ask(self, what, kwargs, deadline, retries=0):
-        end = time.monotonic() + deadline
-        self._open(deadline)
+        end = time.monotonic() + client.seconds(deadline)
+        epoch = self._open(deadline)
         kwargs = {"name": self.name, **kwargs}
         if what in ("put", "get"):
-            kwargs["epoch"] = self.epoch
+            kwargs["epoch"] = epoch
         future = self._client.submit(self._owner, f"orrery.channel.{what}", (), kwargs,
                                      deadline=max(0.001, end - time.monotonic()), retries=retries)
         try:

@@ -247,7 +247,7 @@ class Client:
         if type(method) is not str:
             raise errors.BadArguments(f"found the method {method!r}, needed its name; write it as "
                                       "text")
-        call = callee.Outgoing(method, args, kwargs, time.monotonic() + _seconds(deadline), sink,
+        call = callee.Outgoing(method, args, kwargs, time.monotonic() + seconds(deadline), sink,
                                **options)
         sink.call = call
         return call
@@ -456,12 +456,13 @@ def once_name():
     return secrets.token_hex(16)
 
 
-def _seconds(deadline):
+def seconds(deadline):
+    """A deadline as a number; raises BadArguments."""
     try:
-        seconds = float(deadline)
+        number = float(deadline)
     except (TypeError, ValueError):
-        seconds = -1.0
-    if not 0 < seconds <= calls.DEADLINE_MS_MAX / 1000:
+        number = -1.0
+    if not 0 < number <= calls.DEADLINE_MS_MAX / 1000:
         raise errors.BadArguments(f"found the deadline {deadline!r}, needed seconds above 0; every "
                                   "call has one, 300 unless said otherwise")
-    return seconds
+    return number

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Channels: bounds, weights, keys, both ends dying, epochs, closing."""
 
+import signal
+import threading
 import unittest
 
 import fakes
@@ -273,6 +275,34 @@ class Channels(unittest.TestCase):
         other.close()
         self.assertEqual(waiting.result(60)["items"], [[None, 1, 1]])
         self.assertEqual(lease.value, 1)
+
+    def test_a_deadline_is_kept_while_another_thread_opens_the_channel(self):
+        self.channel()
+        found = self.job.driver("other").channel("queue", ("owner", 0))
+        outcomes, both = [], threading.Condition()
+
+        def put(value, deadline):
+            try:
+                found.put(value, deadline=deadline)
+            except orrery.CallError as error:
+                value = error
+            with both:
+                outcomes.append(value)
+                both.notify_all()
+        self.owner.process.send_signal(signal.SIGSTOP)
+        try:
+            threads = [threading.Thread(target=put, args=("first", 120))]
+            threads[0].start()
+            fakes.until(found._lock.locked, "the first to open it")
+            threads.append(threading.Thread(target=put, args=("second", 0.2)))
+            threads[1].start()
+            fakes.wait_for(both, "the deadline of the second", lambda: outcomes, 30)
+        finally:
+            self.owner.process.send_signal(signal.SIGCONT)
+        for thread in threads:
+            thread.join()
+        self.assertIsInstance(outcomes[0], orrery.Timeout)
+        self.assertEqual(outcomes[1:], ["first"])
 
     def test_what_is_not_there_or_does_not_fit(self):
         with self.assertRaises(orrery.NoSuchChannel) as raised:
