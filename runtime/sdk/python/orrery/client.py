@@ -442,7 +442,7 @@ class Client:
             if connection is not None:
                 connection.close()
             raise errors.Timeout("found no end of the handshake in time") from None
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # Or it is no address.
             raise callee.worker_lost(peer, listing.generation,
                                      f"it cannot be reached ({error})") from None
 

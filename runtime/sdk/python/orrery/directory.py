@@ -74,7 +74,7 @@ def _listing(body, asked):
                            key=bytes.fromhex(each.get("key") or "")) for each in body["peers"])
         return Listing(job=body["job"], generation=int(body["generation"]),
                        phase=body.get("phase", ""), caller=body["caller"], peers=peers, asked=asked)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise errors.Protocol(f"found a list of peers that cannot be read ({error!r}), needed that "
                               "of /api/v1/jobs/{job}/peers; is the controller of another version?"
                               ) from None

@@ -27,9 +27,9 @@ class Pool:
             if self._idle:
                 self._idle -= 1
             elif self._threads < self._most:
-                self._threads += 1
-                threading.Thread(target=self._work, name=f"{self._name}-{self._threads}",
+                threading.Thread(target=self._work, name=f"{self._name}-{self._threads + 1}",
                                  daemon=True).start()
+                self._threads += 1  # Not where the system has no more threads.
 
     def _work(self):
         while True:

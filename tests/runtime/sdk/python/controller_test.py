@@ -65,9 +65,18 @@ class Away(unittest.TestCase):
             self.assertIn("because", str(raised.exception))
 
     def test_an_answer_that_is_no_listing(self):
-        self.job.refusals = [(200, {}, {"peers": [{"worker": 1}]})]
-        with self.assertRaises(orrery.Protocol):
-            self.job.driver().peer("actor").call("add", 1, deadline=60)
+        good = self.job.peers("driver:test")
+        infinite = {**good, "peers": [{**good["peers"][0], "rank": float("inf")}]}
+        for listing in ({"peers": [{"worker": 1}]}, infinite):
+            self.job.refusals = [(200, {}, listing)]
+            with self.subTest(listing=listing), self.assertRaises(orrery.Protocol):
+                self.job.driver().peer("actor").call("add", 1, deadline=20)
+
+    def test_addresses_of_workers_that_cannot_be_reached(self):
+        for lie in ({"port": 70_000}, {"address": "127.0.0.1", "port": 1}):
+            self.job.lies[self.worker.name] = lie
+            with self.subTest(lie=lie), self.assertRaises(orrery.WorkerLost):
+                self.job.driver().peer("actor").call("add", 1, deadline=20)
 
     def test_questions_at_once_share_an_answer(self):
         driver = self.job.driver()

@@ -13,7 +13,7 @@ import unittest.mock
 
 import fakes  # Puts the package on the path.
 import orrery
-from orrery import callee, calls, directory, errors, frames, futures, handshake, loop, plan
+from orrery import callee, calls, directory, errors, frames, futures, handshake, loop, plan, threads
 
 NamedSharding = orrery.NamedSharding
 
@@ -210,6 +210,18 @@ class Futures(unittest.TestCase):
             first.settle(1)
             second.settle(2)
             self.assertTrue(told.wait(20))
+
+
+class Pools(unittest.TestCase):
+    def test_a_thread_that_could_not_start_is_not_counted(self):
+        pool, told = threads.Pool(1, "test"), []
+        done = threading.Event()
+        with unittest.mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("no more threads")):
+            with self.assertRaises(RuntimeError):
+                pool.submit(told.append, 1)
+        pool.submit(done.set)
+        self.assertTrue(done.wait(20))
+        self.assertEqual(told, [1])
 
 
 class OnceTable(unittest.TestCase):
