@@ -1,5 +1,6 @@
 """Checkpoints: files that are there whole or not at all, and the newest of them."""
 
+import contextlib
 import os
 import re
 import tempfile
@@ -57,7 +58,8 @@ def write_atomically(path, content):
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        with contextlib.suppress(FileNotFoundError):  # It may be in its place already.
+            os.unlink(temporary)
         raise
     handle = os.open(folder, os.O_RDONLY)
     try:

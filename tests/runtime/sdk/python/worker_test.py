@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import fakes
 import orrery
@@ -360,6 +361,17 @@ class CheckpointFiles(unittest.TestCase):
             self.checkpoints.save(1, fail)
         self.assertEqual(os.listdir(self.folder), ["checkpoint-000000000001"])
         self.assertEqual(pathlib.Path(self.checkpoints.path(1)).read_bytes(), b"first")
+
+
+    def test_an_interrupt_at_the_last_moment_is_no_other_error(self):
+        replace = os.replace
+
+        def interrupted(source, target):
+            replace(source, target)
+            raise KeyboardInterrupt
+        with unittest.mock.patch.object(os, "replace", interrupted), self.assertRaises(KeyboardInterrupt):
+            self.checkpoints.save(1, b"whole")
+        self.assertEqual(pathlib.Path(self.checkpoints.path(1)).read_bytes(), b"whole")
 
 
 class Turns(unittest.TestCase):
