@@ -120,6 +120,10 @@ void refresh_node(Step& step, NodeId node, NodeChange change) {
     call_spare(step, node);
   } else if (!before && is_healthy(state) && !state.spare) {
     send_back(step, node);
+  } else if (is_healthy(state) && state.spare && step.state.settings.rules >= 4) {
+    // It was away when another failed. Before rules 4 nobody called it then.
+    const NodeId missed = missed_in(step.state, state.group);
+    if (!missed.is_none()) call_spare(step, missed);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace orrery::sim {
@@ -299,6 +301,22 @@ class ClusterAudit {
     });
   }
 
+  // No spare stands by while a node of its group cannot be used and its place is not taken.
+  void idle_spares(const std::vector<NodeId>& stand_ins) {
+    std::set<std::string> stands_by;
+    for (const NodeState& node : state_.nodes)
+      if (node.spare && is_well(node)) stands_by.insert(node.group);
+    if (stands_by.empty()) return;
+    std::set<NodeId> taken;
+    for (const NodeId each : stand_ins) taken.insert(state_.nodes[each.index()].stands_in_for);
+    for (std::uint32_t n = 0; n < state_.nodes.size(); ++n) {
+      const NodeState& node = state_.nodes[n];
+      if (!node.spare && !is_well(node) && !taken.contains(NodeId{n}) &&
+          stands_by.contains(node.group))
+        say("node " + std::to_string(n) + " cannot be used, and a spare of its group stands by");
+    }
+  }
+
   void spares() {
     std::vector<NodeId> stand_ins;
     Instant timer = Instant::never();
@@ -322,6 +340,7 @@ class ClusterAudit {
           say(name + "one that another stands in for");
     }
     if (stand_ins != state_.stand_ins) say("the list of nodes that stand in is another one");
+    if (settings.rules >= 4) idle_spares(stand_ins);
     if (timer != state_.node_timer()) say("the next timer of the nodes is another one");
   }
 

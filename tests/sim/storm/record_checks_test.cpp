@@ -80,6 +80,10 @@ TEST_F(SpoiltState, WhatFollowsFromLeasesAndNodesIsMadeAnew) {
   expect("keeps more incidents", [&](State& s) { s.nodes[0].incidents.push_back(s.now); });
   expect("stand in", [&](State& s) { s.stand_ins.push_back(NodeId{1}); });
 }
+  expect("a spare of its group stands by", [&](State& s) {
+    s.nodes[0].silent = true;
+    s.nodes[1].spare = true;
+  });
 
 TEST_F(SpoiltState, SetsAndSumsAreMadeAnew) {
   expect("preemptible jobs", [&](State& s) { ++s.preemptible_holding; });
