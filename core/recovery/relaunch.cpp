@@ -15,6 +15,24 @@ void ask_relaunch(Step& step, JobState& job, Duration timeout) {
   step.state.set_timer(job, TimerKind::Answer, step.at + timeout);
 }
 
+// How far the recovery reaches that the relaunch has held up: as far as its incident, whose scope a
+// `response` may have widened. Before rules 4 it was the job's own scope.
+RecoveryScope scope_after(const Step& step, const JobState& job) {
+  const Incident& open = job.failover->open;
+  if (!open.is_open() || step.state.settings.rules < 4) return job.spec->recovery;
+  switch (open.scope) {
+    case IncidentScope::Worker:
+      return RecoveryScope::Worker;
+    case IncidentScope::Role:
+      return RecoveryScope::Role;
+    case IncidentScope::Job:
+      return RecoveryScope::Job;
+    case IncidentScope::Node:
+      break;
+  }
+  return job.spec->recovery;
+}
+
 }  // namespace
 
 void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
@@ -63,7 +81,7 @@ void end_relaunch(Step& step, JobState& job, Reason reason) {
   const RoleIndex role = job.failover->open.role;
   if (!role.is_none() && !sub_master_of(*job.spec, role).is_none())
     return begin_led_recovery(step, job, role, reason);
-  resume_recovery(step, job, reason, job.spec->recovery);
+  resume_recovery(step, job, reason, scope_after(step, job));
 }
 
 }  // namespace orrery

@@ -97,9 +97,14 @@ void RecoveryCheck::note_silence(NodeId node, const State& before) {
 void RecoveryCheck::check_scope(const FoldedRecord& record, const State& after) {
   for (const Notice& notice : record.decided.notices) {
     if (notice.kind != NoticeKind::PhaseChanged || notice.to != JobPhase::Starting) continue;
-    const bool failed =
-        notice.reason == Reason::WorkerFailed || notice.reason == Reason::WorkerHung ||
-        notice.reason == Reason::StartDeadline || notice.reason == Reason::NodeBlamed;
+    // Before rules 4 a relaunch forgot how far the recovery reached that it held up.
+    const bool relaunched =
+        after.settings.rules >= 4 &&
+        (notice.reason == Reason::NodeRelaunched || notice.reason == Reason::NodeRelaunchFailed);
+    const bool failed = relaunched || notice.reason == Reason::WorkerFailed ||
+                        notice.reason == Reason::WorkerHung ||
+                        notice.reason == Reason::StartDeadline ||
+                        notice.reason == Reason::NodeBlamed;
     const JobState* job = after.find(notice.job);
     // Its user may have asked for another size at once.
     if (!failed || job == nullptr || job->row.phase != JobPhase::Starting ||

@@ -186,6 +186,31 @@ TEST(Relaunch, OfAGroupAsksNoWorkerToStopOnAMachineThatIsGone) {
   EXPECT_EQ(r.h.phase(other), JobPhase::Pending);
 }
 
+TEST(Relaunch, KeepsTheScopeThatAResponseHasWidened) {
+  for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules})
+    for (const FailureResponse response : {FailureResponse::Role, FailureResponse::Job}) {
+      Settings settings;
+      settings.rules = rules;
+      ControllerHarness h({nodes_of(3, 2)}, settings);
+      JobBuilder builder = job("a").replicas(2).role("actor", 1).limit(10).no_unknown();
+      builder.raw().failover.edit().worker_node_failures_max = 0;
+      builder.raw().failover.edit().response = response;
+      const JobId id = h.running(builder, 2);
+      h.fail(id, 0);
+      h.step(NodesRelaunched{id, h.job(id).failover->open.number, {}, {}});
+      const StopWorkers* stop = h.order<StopWorkers>();
+      const std::size_t others = response == FailureResponse::Role ? 1 : 2;
+      ASSERT_EQ(stop != nullptr, rules >= 4) << "older rules start the one anew that has failed";
+      if (stop != nullptr) {
+        EXPECT_EQ(stop->workers.size(), others);
+      }
+      EXPECT_EQ(h.job(id).failover->job_restarts,
+                rules >= 4 && response == FailureResponse::Job ? 1u : 0u);
+      EXPECT_EQ(h.job(id).failover->role_restarts.empty(),
+                rules < 4 || response == FailureResponse::Job);
+    }
+}
+
 TEST(Relaunch, HasALimit) {
   Relaunch r(false, 0);
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Failed);
