@@ -187,12 +187,7 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
   JobRow& row = job.row;
   if (grant.replicas == 0) {
     if (row.phase != JobPhase::Pending) {
-      const bool within = spend(step,
-                                job,
-                                Limit::Preemptions,
-                                job.failover.edit().preemptions_used,
-                                job.spec->failover->preemptions_max);
-      if (!within) return;
+      if (!charge_preemption(step, job)) return;
       ++row.preemptions;
       count(step, job, Counter::Preemptions);
     }

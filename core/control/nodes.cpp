@@ -45,12 +45,7 @@ void move_off(Step& step, JobState& job, NodeId node) {
     }
   }
   if (!found_any) return;
-  const bool within = spend(step,
-                            job,
-                            Limit::Preemptions,
-                            job.failover.edit().preemptions_used,
-                            job.spec->failover->preemptions_max);
-  if (!within) return;
+  if (!charge_preemption(step, job)) return;
   ++job.row.preemptions;
   job.change_reason = Reason::NodeLeaving;
   set_phase(step, job, JobPhase::Rescheduling, Reason::NodeLeaving);

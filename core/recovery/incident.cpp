@@ -12,15 +12,26 @@
 namespace orrery {
 namespace {
 
-void clear_old_budgets(JobState& job, Instant at) {
-  JobFailover& failover = job.failover.edit();
+bool is_window_over(const JobState& job, Instant since, Instant at) {
   const Duration window = job.spec->failover->reset_window;
-  if (failover.incidents == 0 || window.is_forever() || at - failover.last_incident < window)
-    return;
+  return !window.is_forever() && at - since >= window;
+}
+
+// Before rules 4 those of preemptions were cleared with the others, and counts that people see were
+// never cleared.
+void clear_old_budgets(const Step& step, JobState& job) {
+  JobFailover& failover = job.failover.edit();
+  if (failover.incidents == 0 || !is_window_over(job, failover.last_incident, step.at)) return;
   failover.restarts_used = 0;
   failover.node_losses_used = 0;
-  failover.preemptions_used = 0;
   for (ReplicaRecord& record : failover.replicas) record.failures = record.node_failures = 0;
+  if (step.state.settings.rules < 4) {
+    failover.preemptions_used = 0;
+    return;
+  }
+  failover.cleared.job_restarts = failover.job_restarts;
+  failover.cleared.nodes_relaunched = failover.nodes_relaunched;
+  failover.cleared.role_restarts = failover.role_restarts;
 }
 
 Notice incident_notice(const Step& step, const JobState& job, NoticeKind kind) {
@@ -62,7 +73,7 @@ void open_incident(Step& step,
                    NodeId node,
                    std::uint32_t teller) {
   close_incident(step, job);
-  clear_old_budgets(job, step.at);
+  clear_old_budgets(step, job);
   JobFailover& failover = job.failover.edit();
   Incident& open = failover.open;
   open = Incident{};
@@ -113,8 +124,13 @@ void fail_at_limit(
          limit == Limit::Backoff ? Reason::BackoffLimitReached : Reason::FailureLimitReached);
 }
 
-bool spend(Step& step, JobState& job, Limit limit, std::uint32_t& used, std::int32_t value) {
-  ++used;
+bool spend(Step& step,
+           JobState& job,
+           Limit limit,
+           std::uint32_t& count,
+           std::int32_t value,
+           std::uint32_t cleared) {
+  const std::uint32_t used = ++count - cleared;
   if (planted(Bug::BackoffLimitOffByOne) && limit == Limit::Backoff) ++value;
   if (value == kUnlimited || used <= static_cast<std::uint32_t>(value)) return true;
   reached(limit == Limit::Backoff ? Mark::BackoffLimit : Mark::FailureLimit);
@@ -130,6 +146,18 @@ bool charge_restart(Step& step, JobState& job) {
   count(step, job, Counter::Restarts);
   step.state.set_timer(job, TimerKind::Backoff, step.at + backoff_delay(step, job, used));
   return true;
+}
+
+bool charge_preemption(Step& step, JobState& job) {
+  JobFailover& failover = job.failover.edit();
+  if (step.state.settings.rules >= 4 && is_window_over(job, failover.last_preemption, step.at))
+    failover.preemptions_used = 0;
+  failover.last_preemption = step.at;
+  return spend(step,
+               job,
+               Limit::Preemptions,
+               failover.preemptions_used,
+               job.spec->failover->preemptions_max);
 }
 
 Duration backoff_delay(const Step& step, const JobState& job, std::uint32_t restart) {

@@ -24,12 +24,22 @@ void close_incident(Step& step, JobState& job);
 /// Ends the job because a limit is passed; remembers which, for its status.
 void fail_at_limit(Step& step, JobState& job, Limit limit, std::uint32_t count, std::int32_t value);
 
-/// Counts one more against a limit. False: it is passed, and the job has been ended.
-bool spend(Step& step, JobState& job, Limit limit, std::uint32_t& used, std::int32_t value);
+/// Counts one more against a limit, which holds beyond what was `cleared` of the count. False: it
+/// is passed, and the job has been ended.
+bool spend(Step& step,
+           JobState& job,
+           Limit limit,
+           std::uint32_t& count,
+           std::int32_t value,
+           std::uint32_t cleared = 0);
 
 /// Charges the open incident to the backoff limit, and sets when the next membership may start.
 /// False: the limit is used up, and the job has been ended.
 bool charge_restart(Step& step, JobState& job);
+
+/// Counts a preemption, or a node that leaves, against the job's budget of them, which is full
+/// again after a reset window without one. False: it is used up, and the job has been ended.
+bool charge_preemption(Step& step, JobState& job);
 
 /// How long to wait before the n-th restart in a row (from 1): the base doubles up to the longest,
 /// less a share drawn from the job's own stream (backoff_delay = d * (1 - jitter * u)).

@@ -94,7 +94,12 @@ bool count_wide_restarts(Step& step, JobState& job, const RankFlags& failed, Rec
   JobFailover& failover = job.failover.edit();
   const FailoverSpec& limits = *job.spec->failover;
   if (scope == RecoveryScope::Job) {
-    if (!spend(step, job, Limit::JobRestarts, failover.job_restarts, limits.job_restarts_max))
+    if (!spend(step,
+               job,
+               Limit::JobRestarts,
+               failover.job_restarts,
+               limits.job_restarts_max,
+               failover.cleared.job_restarts))
       return false;
     count(step, job, Counter::JobRestarts);
     return true;
@@ -110,8 +115,13 @@ bool count_wide_restarts(Step& step, JobState& job, const RankFlags& failed, Rec
       continue;
     counted[role] = 1;
     any = true;
-    if (!spend(
-            step, job, Limit::RoleRestarts, failover.role_restarts[role], limits.role_restarts_max))
+    const std::vector<std::uint32_t>& cleared = failover.cleared.role_restarts;
+    if (!spend(step,
+               job,
+               Limit::RoleRestarts,
+               failover.role_restarts[role],
+               limits.role_restarts_max,
+               role < cleared.size() ? cleared[role] : 0))
       return false;
   }
   if (any) count(step, job, Counter::RoleRestarts);

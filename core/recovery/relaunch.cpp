@@ -38,13 +38,10 @@ RecoveryScope scope_after(const Step& step, const JobState& job) {
 void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
   const FailoverSpec& limits = *job.spec->failover;
   JobFailover& failover = job.failover.edit();
+  const std::uint32_t used = failover.nodes_relaunched - failover.cleared.nodes_relaunched;
   if (limits.nodes_relaunched_max != kUnlimited &&
-      failover.nodes_relaunched >= static_cast<std::uint32_t>(limits.nodes_relaunched_max))
-    return fail_at_limit(step,
-                         job,
-                         Limit::NodesRelaunched,
-                         failover.nodes_relaunched + 1,
-                         limits.nodes_relaunched_max);
+      used >= static_cast<std::uint32_t>(limits.nodes_relaunched_max))
+    return fail_at_limit(step, job, Limit::NodesRelaunched, used + 1, limits.nodes_relaunched_max);
   failover.relaunching = {node};
   failover.relaunching_group = false;
   job.change_reason = reason;

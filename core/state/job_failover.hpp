@@ -63,6 +63,23 @@ struct ReplicaRecord {
   }
 };
 
+/// What the reset window has cleared of counts that go on growing for people: a budget has used
+/// what is beyond it. Always 0 before rules 4.
+struct ClearedCounts {
+  std::uint32_t job_restarts = 0;
+  std::uint32_t nodes_relaunched = 0;
+  std::vector<std::uint32_t> role_restarts;  ///< Per role; empty: none.
+
+  friend bool operator==(const ClearedCounts&, const ClearedCounts&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job_restarts", self.job_restarts);
+    v.field("nodes_relaunched", self.nodes_relaunched);
+    v.field("role_restarts", self.role_restarts);
+  }
+};
+
 /// Where the recovery of a role by its sub-master stands. What was asked is asked again whenever
 /// the sub-master starts anew: it keeps no state, this is its state.
 enum class LedRecovery : std::uint8_t {
@@ -109,10 +126,12 @@ struct JobFailover {
   std::uint32_t restarts_used = 0;     ///< Of the backoff limit, since the last reset.
   std::uint32_t node_losses_used = 0;  ///< Likewise.
   std::uint32_t preemptions_used = 0;  ///< Likewise.
-  std::uint32_t job_restarts = 0;
+  Instant last_preemption;             ///< When one was last charged; with the reset window.
+  std::uint32_t job_restarts = 0;      ///< In all, as the next two.
   std::uint32_t nodes_relaunched = 0;
   std::vector<std::uint32_t> role_restarts;  ///< Per role; empty: none yet.
-  std::vector<ReplicaRecord> replicas;       ///< In order of first failure.
+  ClearedCounts cleared;
+  std::vector<ReplicaRecord> replicas;  ///< In order of first failure.
   LedRecovery led = LedRecovery::None;
   RoleIndex led_role;  ///< The role that is led.
   Incarnation told;    ///< Start of the sub-master that was told the present stage; 0: none.
@@ -168,6 +187,8 @@ struct JobFailover {
     v.field_since(4, "limit_role", self.limit_role);
     v.field_since(4, "limit_rank", self.limit_rank);
     v.field_since(4, "limit_node", self.limit_node);
+    v.field_since(5, "last_preemption", self.last_preemption);
+    v.field_since(5, "cleared", self.cleared);
   }
 };
 

@@ -21,6 +21,7 @@ Checker::Checker(const CheckerFacts& facts)
       orders_(found_),
       recoveries_(found_),
       blames_(found_),
+      budgets_(found_),
       plans_(found_),
       queues_(found_),
       judges_queues_(!facts.plans_garbled),
@@ -59,6 +60,7 @@ void Checker::folded(Instant now,
   orders_.folded(now, record, after);
   recoveries_.folded(now, record, after);
   blames_.folded(now, record, after);
+  budgets_.folded(now, record, after);
   plans_.folded(now, record, after);
   if (judges_queues_) queues_.folded(now, record, after);
   notices_.folded(now, record, reader);

@@ -16,6 +16,7 @@
 #include "core/record/command.hpp"
 #include "sim/storm/agent_check.hpp"
 #include "sim/storm/blame_check.hpp"
+#include "sim/storm/budget_check.hpp"
 #include "sim/storm/decision_check.hpp"
 #include "sim/storm/job_check.hpp"
 #include "sim/storm/journal_check.hpp"
@@ -61,6 +62,7 @@ class Checker {
   void fold_begins_again() {
     decisions_.begin_again();
     orders_.begin_again();
+    budgets_.begin_again();
     notices_.begin_again();
   }
 
@@ -113,6 +115,7 @@ class Checker {
   OrderCheck orders_;
   RecoveryCheck recoveries_;
   BlameCheck blames_;
+  BudgetCheck budgets_;
   PlanCheck plans_;
   QueueCheck queues_;
   bool judges_queues_;

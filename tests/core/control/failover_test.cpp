@@ -100,6 +100,71 @@ TEST(Limits, AQuietWindowClearsTheBudgets) {
   EXPECT_EQ(h.phase(id), JobPhase::Failed) << "the second within the window";
 }
 
+TEST(Limits, AQuietWindowClearsThoseOfWideRestarts) {
+  for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules})
+    for (const RecoveryScope scope : {RecoveryScope::Role, RecoveryScope::Job}) {
+      Settings settings;
+      settings.rules = rules;
+      ControllerHarness h({nodes_of(1, 4)}, settings);
+      JobBuilder builder = job("a").replicas(2).limit(10);
+      builder.raw().recovery = scope;
+      FailoverSpec& failover = builder.raw().failover.edit();
+      failover.reset_window = Duration::seconds(3600);
+      failover.role_restarts_max = failover.job_restarts_max = 1;
+      const JobId id = h.running(builder, 2);
+      const auto fail = [&] {
+        h.fail(id, 0);
+        h.pass(Duration::seconds(40));
+        h.stop_all();
+        h.pass(Duration::seconds(100));
+        h.settle();
+      };
+      fail();
+      ASSERT_EQ(h.phase(id), JobPhase::Running);
+      h.pass(Duration::seconds(3600));
+      fail();
+      EXPECT_EQ(h.phase(id), rules >= 4 ? JobPhase::Running : JobPhase::Failed);
+      if (rules < 4) continue;
+      const JobFailover& counts = *h.job(id).failover;
+      EXPECT_EQ(scope == RecoveryScope::Job ? counts.job_restarts : counts.role_restarts[0], 2u)
+          << "what is told goes on counting";
+      fail();
+      EXPECT_EQ(h.phase(id), JobPhase::Failed) << "the second within the window";
+      EXPECT_THAT(message(h, id), HasSubstr("restarts_max is passed: 2"));
+    }
+}
+
+TEST(Limits, PreemptionsHaveAWindowOfTheirOwn) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").preemptible().limit(10);
+  builder.raw().failover.edit().reset_window = Duration::seconds(3600);
+  builder.raw().failover.edit().preemptions_max = 1;
+  const JobId id = h.running(builder, 1);
+  const auto preempt = [&] {
+    h.plan(grant(id, 0));
+    h.stop_all();
+    if (h.phase(id) == JobPhase::Failed) return;
+    h.plan(grant(id, 1));
+    h.settle();
+  };
+  for (int i = 0; i < 3; ++i) {
+    preempt();
+    ASSERT_EQ(h.phase(id), JobPhase::Running) << i;
+    h.pass(Duration::seconds(2000));
+    h.fail(id, 0);
+    h.pass(Duration::seconds(100));
+    h.settle();
+    ASSERT_EQ(h.phase(id), JobPhase::Running) << "a crash is no preemption";
+    h.pass(Duration::seconds(2000));
+  }
+  preempt();
+  h.pass(Duration::seconds(3000));
+  preempt();
+  EXPECT_EQ(h.phase(id), JobPhase::Failed) << "the second within the window";
+  EXPECT_THAT(message(h, id), HasSubstr("preemptions_max is passed: 2"));
+  EXPECT_EQ(h.row(id).preemptions, 4u);
+}
+
 TEST(Limits, JitterShortensTheDelayAndRepeats) {
   const auto delay = [](std::uint64_t seed) {
     Settings settings;

@@ -347,6 +347,25 @@ TEST(Spares, WhoStoodInForASpareThatFailedGoesOnForItsNode) {
   EXPECT_EQ(spares, 2);
 }
 
+TEST(Spares, ThatWereAwayAreCalledOnceTheyAreWell) {
+  for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules}) {
+    Settings settings;
+    settings.rules = rules;
+    ControllerHarness h({with_spares(4, 1)}, settings);
+    h.node_down(3);
+    h.node_down(0);
+    h.step(ExclusionRequested{1, NodeId{1}, true});
+    h.node_up(3);
+    EXPECT_EQ(usable(h, 3), rules >= 4) << "for node 0";
+    h.node_up(0);
+    EXPECT_EQ(usable(h, 3), rules >= 4) << "node 1 is missed still";
+    h.step(ExclusionRequested{2, NodeId{1}, false});
+    int spares = 0;
+    for (const NodeState& node : h.controller.state().nodes) spares += node.spare ? 1 : 0;
+    EXPECT_EQ(spares, 1);
+  }
+}
+
 TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   ControllerHarness h({nodes_of(2, 2)});
   const JobId id = h.running(job("a").replicas(2).limit(0), 2, {on(0, 1), on(1, 1)});
@@ -372,25 +391,6 @@ TEST(Leaving, ANodeThatReturnsAfterItsTimeStaysAndIsWaitedForNoLonger) {
   h.step(NodeLeaving{NodeId{0}, h.now + Duration::seconds(20)});
   h.pass(Duration::seconds(20));
   EXPECT_FALSE(h.controller.next_deadline().is_never());
-TEST(Spares, ThatWereAwayAreCalledOnceTheyAreWell) {
-  for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules}) {
-    Settings settings;
-    settings.rules = rules;
-    ControllerHarness h({with_spares(4, 1)}, settings);
-    h.node_down(3);
-    h.node_down(0);
-    h.step(ExclusionRequested{1, NodeId{1}, true});
-    h.node_up(3);
-    EXPECT_EQ(usable(h, 3), rules >= 4) << "for node 0";
-    h.node_up(0);
-    EXPECT_EQ(usable(h, 3), rules >= 4) << "node 1 is missed still";
-    h.step(ExclusionRequested{2, NodeId{1}, false});
-    int spares = 0;
-    for (const NodeState& node : h.controller.state().nodes) spares += node.spare ? 1 : 0;
-    EXPECT_EQ(spares, 1);
-  }
-}
-
   h.node_up(0);
   EXPECT_TRUE(usable(h, 0));
   EXPECT_TRUE(h.controller.next_deadline().is_never());

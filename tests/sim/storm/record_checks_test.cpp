@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/storm/blame_check.hpp"
+#include "sim/storm/budget_check.hpp"
 #include "sim/storm/cluster_audit.hpp"
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
@@ -79,11 +80,11 @@ TEST_F(SpoiltState, WhatFollowsFromLeasesAndNodesIsMadeAnew) {
   });
   expect("keeps more incidents", [&](State& s) { s.nodes[0].incidents.push_back(s.now); });
   expect("stand in", [&](State& s) { s.stand_ins.push_back(NodeId{1}); });
-}
   expect("a spare of its group stands by", [&](State& s) {
     s.nodes[0].silent = true;
     s.nodes[1].spare = true;
   });
+}
 
 TEST_F(SpoiltState, SetsAndSumsAreMadeAnew) {
   expect("preemptible jobs", [&](State& s) { ++s.preemptible_holding; });
@@ -138,6 +139,7 @@ class SpoiltRecord : public ::testing::Test {
     orders_.folded(now_, record, controller_.state());
     recoveries_.folded(now_, record, controller_.state());
     blames_.folded(now_, record, controller_.state());
+    budgets_.folded(now_, record, controller_.state());
     plans_.folded(now_, record, controller_.state());
   }
 
@@ -185,6 +187,7 @@ class SpoiltRecord : public ::testing::Test {
   OrderCheck orders_{found_};
   RecoveryCheck recoveries_{found_};
   BlameCheck blames_{found_};
+  BudgetCheck budgets_{found_};
   PlanCheck plans_{found_};
   Instant now_;
   std::optional<Instant> happened_;  ///< What is told next; none: as it is told.
@@ -327,6 +330,32 @@ TEST_F(SpoiltRecord, TheRootIsTheWorkerThatIsBlamed) {
   report.diagnosis = Diagnosis{Blame::Peer, RoleIndex{0}, 1, ""};
   step(report, incident([](Notice& notice) { notice.local_rank = 0; }));
   expect("another worker than the one to blame is the root");
+}
+
+TEST_F(SpoiltRecord, ALimitEndsAJobThatHasUsedItsBudget) {
+  for (const bool spoilt : {false, true}) {
+    const std::uint32_t id = spoilt ? 1 : 0;
+    JobBuilder builder("a" + std::to_string(id));
+    builder.preemptible().raw().failover.edit().preemptions_max = 1;
+    submit(7 + id, builder);
+    const auto run = [&](std::uint32_t start) {
+      grant(id, 1);
+      step(WorkersChanged{
+          JobId{id}, Generation{start}, Incarnation{start}, WorkerFact::Ready, Rank{0}, 1});
+    };
+    run(1);
+    grant(id, 0, [&](Commands& out) {
+      if (spoilt)
+        std::erase_if(out.notices, [](auto& notice) { return notice.kind == NoticeKind::Counted; });
+    });
+    step(WorkersChanged{
+        JobId{id}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 143});
+    run(2);
+    ASSERT_TRUE(found_.empty()) << found_.kept().front().text;
+    grant(id, 0);
+    ASSERT_NE(found_.empty(), spoilt);
+  }
+  expect("preemptions_max of 1 with 2 used, by its notices it has used 1");
 }
 
 TEST_F(SpoiltRecord, ALostDeviceIsALossOfThoseWhoHaveIt) {
