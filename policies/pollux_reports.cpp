@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <vector>
+
+#include "core/job/heard_ranks.hpp"
 
 namespace orrery::policies {
 
@@ -31,15 +32,14 @@ std::optional<double> mean_now(std::span<const ProfilingSeries> profilings,
                                Generation generation) {
   const ProfilingSeries* series = series_named(profilings, key);
   if (series == nullptr) return std::nullopt;
-  std::vector<Rank> heard;
+  HeardRanks heard(series->samples.size());
   double sum = 0;
   for (auto sample = series->samples.rbegin(); sample != series->samples.rend(); ++sample) {
     if (sample->generation != generation) continue;
-    if (std::find(heard.begin(), heard.end(), sample->rank) != heard.end()) continue;
-    heard.push_back(sample->rank);
-    sum += sample->value;
+    const std::uint32_t known = heard.size();
+    if (heard.hear(sample->rank) == known) sum += sample->value;
   }
-  if (heard.empty()) return std::nullopt;
+  if (heard.size() == 0) return std::nullopt;
   return sum / static_cast<double>(heard.size());
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/planted.hpp"
 #include "core/control/nodes.hpp"
 #include "core/control/settle.hpp"
+#include "core/job/heard_ranks.hpp"
 #include "core/job/phase.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/releasing.hpp"
@@ -150,15 +151,13 @@ double rate_of(const JobState& job, const std::vector<std::pair<Rank, double>>& 
 void measure_rate(const State& state, JobState& job, Instant at) {
   const ProfilingSeries* throughput = series_of(job, "throughput");
   std::vector<std::pair<Rank, double>> latest;
+  latest.reserve(throughput->samples.size());
+  HeardRanks heard(throughput->samples.size());
   for (const ProfilingSample& sample : throughput->samples) {
     if (sample.generation != job.row.generation) continue;
-    const auto same = std::find_if(
-        latest.begin(), latest.end(), [&](const auto& l) { return l.first == sample.rank; });
-    if (same != latest.end()) {
-      same->second = sample.value;
-    } else {
-      latest.emplace_back(sample.rank, sample.value);
-    }
+    const std::uint32_t number = heard.hear(sample.rank);
+    if (number == latest.size()) latest.emplace_back(sample.rank, 0.0);
+    latest[number].second = sample.value;
   }
   double sum = 0;  // Journals from before rule 1 have it for each rank, of its own part.
   for (const auto& [rank, value] : latest) sum += value;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -38,6 +40,40 @@ TEST(Profilings, TheRoleThatAPolicySizesSaysTheRate) {
   h.step(ProfilingChanged{id, Generation{1}, Rank{0}, {{"throughput", 30.0}}});
   h.step(ProfilingChanged{id, Generation{1}, Rank{1}, {{"throughput", 50.0}}});
   EXPECT_EQ(h.row(id).progress.rate, 40.0);
+}
+
+// Each report was compared with that of each rank for each rank: minutes for a large job.
+TEST(Profilings, ReportsOfManyRanksCostAboutTheSameWhateverTheyTell) {
+  constexpr std::uint32_t kRanks = 1024;
+  ControllerHarness h({nodes_of(16, 64)});
+  const JobId id = h.running(job("a").replicas(kRanks), kRanks);
+  const auto reports = [&](const std::string& key) {
+    Controller controller(h.controller.state());
+    Commands out;
+    const std::clock_t begun = std::clock();
+    for (std::uint32_t i = 0; i < kRanks * 4; ++i)
+      controller.step({h.now,
+                       h.now,
+                       Origin::External,
+                       ProfilingChanged{id, Generation{1}, Rank{i % kRanks}, {{key, 1.0 + i % 2}}}},
+                      out);
+    return std::clock() - begun;
+  };
+  const std::clock_t any = reports("step_time_s");
+  EXPECT_LT(reports("throughput"), any * 20);
+}
+
+// A report may name a rank that the job does not have.
+TEST(Profilings, OfRanksBeyondTheJobCountAsOthers) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  for (const Rank rank : {Rank{0}, Rank{9'000}, Rank::none(), Rank{9'000}, Rank{1}})
+    h.step(ProfilingChanged{id, Generation{1}, rank, {{"throughput", 10.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 10.0);
+  h.step(ProfilingChanged{id, Generation{1}, Rank{1}, {{"throughput", 40.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 25.0);
+  h.step(ProfilingChanged{id, Generation{1}, Rank{9'000}, {{"throughput", 90.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 25.0);
 }
 
 // A journal from before the rule says the same facts as when it was written.
