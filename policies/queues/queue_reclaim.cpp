@@ -13,8 +13,11 @@ namespace {
 // Each try asks the placer; what is left over waits for the next period.
 constexpr int kTriesMax = 2000;
 
-// Jobs of one queue that are looked at for one that could be helped.
+// Jobs of one queue that are looked at for one that could be helped,
 constexpr int kLookedAt = 16;
+
+// and those that are passed over on the way, since a limit keeps them from running.
+constexpr int kPassedOver = 256;
 
 QueueUse gang_use(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);
@@ -36,18 +39,21 @@ bool QueueReclaim::may_claim(const QueueBooks& books, std::uint32_t leaf) {
   return true;
 }
 
+bool QueueReclaim::limits_let_run(const ClusterView& view, const QueueBooks& books, JobId id) {
+  return view.quota_allows(id, view.row(id).gang_devices()) &&
+         !books.loads().block(books.scale(), books.job(id), gang_use(view, id));
+}
+
 // The first of the queue, in its order, that limits let run.
 JobId QueueReclaim::first_waiting(const ClusterView& view,
                                   const QueueBooks& books,
                                   std::uint32_t leaf) {
   JobId first = JobId::none();
-  int looked_at = 0;
+  int passed_over = 0;
   books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
-    const bool allowed =
-        view.quota_allows(entry.job, view.row(entry.job).gang_devices()) &&
-        !books.loads().block(books.scale(), books.job(entry.job), gang_use(view, entry.job));
+    const bool allowed = limits_let_run(view, books, entry.job);
     if (allowed) first = entry.job;
-    return !allowed && ++looked_at < kLookedAt;
+    return !allowed && ++passed_over < kPassedOver;
   });
   return first;
 }
@@ -380,17 +386,19 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
   const bool has_turn = leaf == call.books.turn();
   const std::uint32_t top = call.books.lowest_full(leaf);
   int looked_at = 0;
+  int passed_over = 0;
   call.books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
     const QueueUse gang = gang_use(call.view, entry.job);
+    if (!quotas_allow(call, entry.job) ||
+        call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang))
+      return ++passed_over < kPassedOver;
     const bool needs_rest = call.view.job(entry.job).spec.roles.size() > 1;
     const bool other_rest =
         std::any_of(call.starts.begin(), call.starts.end(), [&](const Start& start) {
           return call.view.job(start.job).spec.roles.size() > 1;
         });
-    const bool allowed =
-        !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
-        (has_turn || call.books.stays_within(leaf, gang, top)) && quotas_allow(call, entry.job) &&
-        !call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang);
+    const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
+                         (has_turn || call.books.stays_within(leaf, gang, top));
     if (!allowed) return ++looked_at < kLookedAt;
     // Where there is room already, the policy sees to it.
     const std::size_t mark = call.trial.mark();
@@ -404,17 +412,49 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
   });
 }
 
-std::int64_t QueueReclaim::growth_missing(const QueueBooks& books, std::uint32_t leaf) {
+// What limits let elastic jobs of the queue grow by; it is not looked beyond `enough`.
+std::int64_t QueueReclaim::growth_allowed(const ClusterView& view,
+                                          const QueueBooks& books,
+                                          std::uint32_t leaf,
+                                          std::int64_t enough) {
+  std::int64_t sum = 0;
+  for (const JobId id : books.jobs(leaf).holding) {
+    const JobView job = view.job(id);
+    if (sum >= enough) break;
+    if (!job.row.preemptible) continue;
+    const auto more_at = [&](std::int32_t replicas) {
+      QueueUse more = use_at(job.row, job.spec, replicas);
+      more -= books.job(id).use;
+      return more;
+    };
+    const auto allowed = [&](std::int32_t replicas) {
+      const std::int32_t devices = replicas * job.row.demand.devices + job.row.rest_devices;
+      return view.quota_allows(id, devices) &&
+             !books.loads().block(books.scale(), books.job(id), more_at(replicas));
+    };
+    std::int32_t most = job.row.replicas;
+    for (std::int32_t beyond = job.row.max_replicas + 1; beyond - most > 1;) {
+      const std::int32_t middle = most + (beyond - most) / 2;
+      (allowed(middle) ? most : beyond) = middle;
+    }
+    sum += std::max<std::int64_t>(0, books.scale().dominant(more_at(most)));
+  }
+  return sum;
+}
+
+std::int64_t QueueReclaim::growth_missing(const ClusterView& view,
+                                          const QueueBooks& books,
+                                          std::uint32_t leaf) {
   const std::uint32_t top = books.lowest_full(leaf);
-  if (top == leaf || !books.jobs(leaf).waiting.empty()) return 0;
+  if (top == leaf || !first_waiting(view, books, leaf).is_none()) return 0;
   std::int64_t missing = INT64_MAX;
   for (std::uint32_t queue = leaf; queue != top; queue = books.tree().node(queue).parent)
     missing = std::min(missing, books.share(queue) + books.slack(queue) - books.used(queue));
-  return std::max<std::int64_t>(0, missing);
+  return missing <= 0 ? 0 : std::min(missing, growth_allowed(view, books, leaf, missing));
 }
 
 void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
-  std::int64_t missing = growth_missing(call.books, leaf);
+  std::int64_t missing = growth_missing(call.view, call.books, leaf);
   // What is free is its own to take, unless a queue above it has its share.
   if (call.books.is_behind(leaf)) missing -= call.trial.index().free_thousandths();
   for (Victim& victim : call.victims) {

@@ -14,7 +14,8 @@ namespace orrery::policies {
 /// takes from queues beyond theirs, replicas of elastic jobs first, then whole jobs, the lowest
 /// priority and the youngest allocation first. Takes nothing unless the job then fits, takes only
 /// while the other queue holds more than its share, and never from fixed jobs. Elastic jobs of a
-/// queue that is behind and has none waiting get room to grow by what others' elastic jobs give up.
+/// queue that is behind and has none waiting, beside those that a limit or a quota blocks, get room
+/// to grow by what others' elastic jobs give up.
 /// Where enough is free, but in pieces, small preemptible jobs of any queue are moved to other
 /// nodes.
 ///
@@ -34,7 +35,13 @@ class QueueReclaim {
   Plan run(const ClusterView& view, QueueBooks& books, CapacityTrial& trial, bool sizes_jobs);
 
   /// What queues that are behind miss for elastic jobs to grow, in the scale's units.
-  static std::int64_t growth_missing(const QueueBooks& books, std::uint32_t leaf);
+  /// As far as limits let those grow, while no other job waits that could have the room.
+  static std::int64_t growth_missing(const ClusterView& view,
+                                     const QueueBooks& books,
+                                     std::uint32_t leaf);
+
+  /// Whether quotas, and the limits of queues and of their users, let a job that waits run.
+  static bool limits_let_run(const ClusterView& view, const QueueBooks& books, JobId id);
 
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
@@ -69,6 +76,10 @@ class QueueReclaim {
 
   static bool may_claim(const QueueBooks& books, std::uint32_t leaf);
   static JobId first_waiting(const ClusterView& view, const QueueBooks& books, std::uint32_t leaf);
+  static std::int64_t growth_allowed(const ClusterView& view,
+                                     const QueueBooks& books,
+                                     std::uint32_t leaf,
+                                     std::int64_t enough);
   static bool is_over(const QueueBooks& books, std::uint32_t leaf, std::uint32_t claimant);
   void list_victims(Call& call) const;
   static bool is_guaranteed(const QueueBooks& books, std::uint32_t leaf, const QueueUse& more);

@@ -71,7 +71,7 @@ QueueUse Queued::takeable(const ClusterView& view, std::uint32_t leaf) const {
 }
 
 // What one elastic job may grow to: what the queue's share leaves beside the least of all its jobs
-// is dealt evenly.
+// is dealt evenly. A job that waits for a limit needs nothing yet.
 void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
   most_.clear();
   if (!sizes_) return;
@@ -97,7 +97,7 @@ void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
   }
   if (jobs.empty()) return;
   books_.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
-    left[0] -= least(entry.job);
+    if (QueueReclaim::limits_let_run(view, books_, entry.job)) left[0] -= least(entry.job);
     return left[0] > 0;
   });
   left[0] = std::max<std::int64_t>(0, left[0]);
@@ -285,13 +285,13 @@ std::vector<std::uint32_t> Queued::in_turn() const {
 }
 
 // Whether queues at their shares may take what is free: no other has its turn or room to grow into.
-bool Queued::may_borrow(std::uint32_t leaf) const {
+bool Queued::may_borrow(const ClusterView& view, std::uint32_t leaf) const {
   if (books_.is_behind(leaf)) return false;
   if (!sizes_) return true;
   std::int64_t missing = 0;
   for (const std::uint32_t other : books_.leaves())
     if (other != leaf && books_.is_behind(other))
-      missing += QueueReclaim::growth_missing(books_, other);
+      missing += QueueReclaim::growth_missing(view, books_, other);
   return missing < trial_.index().free_thousandths();
 }
 
@@ -302,7 +302,7 @@ Plan Queued::allocate(const JobView& job, const ClusterView& view) {
   if (known != nullptr) {
     trial_.sync(view.capacity());
     promised_.clear();
-    plan = ask(view, {known->queue, &job, may_borrow(known->queue)});
+    plan = ask(view, {known->queue, &job, may_borrow(view, known->queue)});
   }
   books_.end();
   return plan;
@@ -325,7 +325,7 @@ Plan Queued::optimize(const ClusterView& view) {
   std::vector<Given> given;
   for (const std::uint32_t leaf : in_turn()) {
     Given next;
-    next.plan = ask(view, {leaf, nullptr, may_borrow(leaf)});
+    next.plan = ask(view, {leaf, nullptr, may_borrow(view, leaf)});
     const bool good = give_on(view, next);
     if (!next.plan.empty()) given.push_back(std::move(next));
     if (!good) break;

@@ -82,7 +82,7 @@ class Queued final : public Policy {
                  bool fixed,
                  const QueueUse& more,
                  const QueueUse& spared) const;
-  bool may_borrow(std::uint32_t leaf) const;
+  bool may_borrow(const ClusterView& view, std::uint32_t leaf) const;
   QueueUse takeable(const ClusterView& view, std::uint32_t leaf) const;
   bool accept(const ClusterView& view, const Question& question, Plan& plan);
   std::vector<std::uint32_t> in_turn() const;

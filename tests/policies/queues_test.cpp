@@ -34,6 +34,14 @@ class Queues : public ::testing::Test {
     return out;
   }
 
+  JobId submit_of(const std::string& user, const JobBuilder& builder) {
+    JobSpec spec = *builder.spec();
+    spec.name = user + ".job-" + std::to_string(++named_);
+    const JobId id = cluster_.submit(std::make_shared<const JobSpec>(spec));
+    cluster_.carry_out(cluster_.ask_allocate(*policy_, id));
+    return id;
+  }
+
   void plan() {
     for (int i = 0; i < 10; ++i) {
       const Plan plan = cluster_.ask_optimize(*policy_);
@@ -57,6 +65,7 @@ class Queues : public ::testing::Test {
 
   FakeCluster cluster_;
   std::unique_ptr<Policy> policy_;
+  int named_ = 0;
 };
 
 TEST_F(Queues, ShareByWeightWhenBothAsk) {
@@ -189,6 +198,40 @@ TEST_F(Queues, ElasticJobsMakeRoomBelowTheLimitOfTheirUser) {
   for (int i = 0; i < 4; ++i) pass(60);
   EXPECT_EQ(cluster_.replicas(wide), 2);
   EXPECT_EQ(cluster_.replicas(others), 4) << "another user's";
+}
+
+TEST_F(Queues, AJobThatItsUsersLimitBlocksStopsNoGrowth) {
+  use("fit", "patience=864000s; a; b guarantee=8 user_limit=4");
+  submit(1, in("a").replicas(1, 16).preemptible());
+  pass(60);
+  submit_of("bob", in("b").devices(4).preemptible());
+  submit_of("bob", in("b").devices(2).preemptible());
+  const JobId late = submit_of("eve", in("b").replicas(1, 4).preemptible());
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(late), 4);
+  EXPECT_EQ(held("a"), 8);
+}
+
+TEST_F(Queues, ManyBlockedJobsDoNotKeepTheOneBehindThemFromItsClaim) {
+  use("fit", "patience=864000s; a; b guarantee=8 user_limit=4");
+  submit(16, in("a").preemptible());
+  pass(60);
+  for (int i = 0; i < 40; ++i) submit_of("bob", in("b").devices(4).preemptible());
+  const JobId last = submit_of("eve", in("b").devices(4).preemptible());
+  pass(60);
+  EXPECT_TRUE(cluster_.row(last).holds) << "a guarantee is denied for one period at most";
+  EXPECT_EQ(held("b"), 8);
+}
+
+TEST_F(Queues, NothingIsTakenForGrowthThatAQuotaForbids) {
+  use("fit", "patience=864000s; a; b");
+  cluster_.set_quota("b", 4);
+  const JobId wide = submit(1, in("a").replicas(1, 16).preemptible()).front();
+  pass(60);
+  const JobId late = submit(1, in("b").replicas(1, 16).preemptible()).front();
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(late), 4);
+  EXPECT_EQ(cluster_.replicas(wide), 12) << "nothing is idle for what may not grow";
 }
 
 TEST_F(Queues, AGangWiderThanItsShareRunsInTurn) {
