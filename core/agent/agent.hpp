@@ -386,6 +386,9 @@ class Agent {
   /// Every worker the agent answers for, by name; also those that are stuck, which no list has.
   const std::map<WorkerName, AgentWorker>& workers() const { return workers_; }
 
+  /// Every end that is remembered, by name: what the agent's next session must be told.
+  const std::map<WorkerName, EndedWorker>& ended() const { return ended_; }
+
   /// The same as the complete list of a heartbeat.
   const WorkerList& complete_list() const;
 

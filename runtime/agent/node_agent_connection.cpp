@@ -87,9 +87,12 @@ void NodeAgent::begin_life(const Welcome& welcome) {
   }
   const NodeRecord& record = state_.record();
   AgentRestarted found{fence_.epoch(), fence_.lease_until(), {}, {}};
-  if (agent_)
+  if (agent_) {
     for (const auto& [name, worker] : agent_->workers())
       if (worker.state != AgentWorkerState::Waiting) found.living.push_back(worker);
+    // The controller may not have heard of them: it was away, or the report is on its way.
+    for (const auto& [name, ended] : agent_->ended()) found.ended.push_back(ended);
+  }
   agent_.emplace(AgentSettings::of(record.node, record.session, record.settings));
   out_.clear();
   if (renewed) {

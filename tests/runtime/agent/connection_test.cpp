@@ -85,6 +85,29 @@ TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
   EXPECT_EQ(controller->exit_code_of(kJob), 5);
 }
 
+TEST_F(ConnectionTest, AnEndThatNoControllerHeardIsToldInTheSessionOfOtherDurations) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(kJob,
+                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
+                        1,
+                        Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  const WorkerProcesses processes = agent.processes("7-1-0");
+  controller.reset();
+  std::ofstream(path("go")) << "go";
+  ASSERT_TRUE(eventually([&] { return ::kill(processes.shim.pid, 0) != 0; })) << "seen, reaped";
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([](StubController& c) { c.settings_.node_lease = Duration::seconds(20); });
+  ASSERT_TRUE(controller->until([](const StubController& c) {
+    return !c.beats_.empty() && c.beats_.back().session > c.hellos_.front().session;
+  }));
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited)) << "not lost without a word";
+  EXPECT_EQ(controller->exit_code_of(kJob), 5);
+}
+
 TEST_F(ConnectionTest, ASignalAnnouncesThatTheNodeLeaves) {
   StubController controller(address("link"));
   AgentProcess agent(path("state"), address("link"));
