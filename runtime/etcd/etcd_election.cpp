@@ -27,6 +27,12 @@ std::string text_of(const Candidate& candidate) {
   return std::string(out.text());
 }
 
+// NotFound: the lease had ended before the leader's key was put with it, as where etcd was out of
+// reach between the two. The next try has another lease.
+bool may_pass(ErrorCode code) {
+  return code == ErrorCode::Unavailable || code == ErrorCode::NotFound;
+}
+
 std::optional<Candidate> candidate_in(const std::string& value) {
   ByteReader in(value);
   Candidate out;
@@ -86,7 +92,7 @@ Result<std::optional<Leadership>> EtcdElection::campaign(std::stop_token cancel)
     const Result<std::optional<Won>> won =
         taken ? try_to_win() : Result<std::optional<Won>>(taken.errors());
     if (!won) {
-      if (won.errors()[0].code != ErrorCode::Unavailable) return won.errors();
+      if (!may_pass(won.errors()[0].code)) return won.errors();
       pause(cancel, kPauseAfterFailure);
       continue;
     }

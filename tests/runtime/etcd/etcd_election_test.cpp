@@ -2,6 +2,7 @@
 #include "runtime/etcd/etcd_election.hpp"
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,10 +10,13 @@
 #include <set>
 
 #include "runtime/election/sole_election.hpp"
+#include "runtime/proto/etcd.grpc.pb.h"
 #include "tests/runtime/etcd/etcd_cluster.hpp"
 
 namespace orrery::runtime {
 namespace {
+
+namespace pb = etcdserverpb;
 
 using Clock = Election::Clock;
 
@@ -119,6 +123,100 @@ TEST_F(EtcdElectionTest, WhoseLeaseIsGoneHearsOfItOnceAndMayCampaignAnew) {
   EXPECT_FALSE(a->is_certain());
   EXPECT_GT(win(*a).fence, first.fence);
   EXPECT_EQ(lost, 1);
+}
+
+/// In front of a member: passes on what a campaign asks, but only when its first lease has ended.
+class SlowPath final {
+ public:
+  explicit SlowPath(const std::string& member)
+      : channel_(grpc::CreateChannel(member, grpc::InsecureChannelCredentials())),
+        leases_(channel_),
+        keys_(channel_) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(&leases_);
+    builder.RegisterService(&keys_);
+    server_ = builder.BuildAndStart();
+  }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  int transactions() const { return keys_.transactions; }
+
+ private:
+  struct Leases final : pb::Lease::Service {
+    explicit Leases(const std::shared_ptr<grpc::Channel>& channel)
+        : member(pb::Lease::NewStub(channel)) {}
+
+    grpc::Status LeaseGrant(grpc::ServerContext*,
+                            const pb::LeaseGrantRequest* request,
+                            pb::LeaseGrantResponse* response) override {
+      grpc::ClientContext context;
+      return member->LeaseGrant(&context, *request, response);
+    }
+
+    grpc::Status LeaseRevoke(grpc::ServerContext*,
+                             const pb::LeaseRevokeRequest* request,
+                             pb::LeaseRevokeResponse* response) override {
+      grpc::ClientContext context;
+      return member->LeaseRevoke(&context, *request, response);
+    }
+
+    std::unique_ptr<pb::Lease::Stub> member;
+  };
+
+  struct Keys final : pb::KV::Service {
+    explicit Keys(const std::shared_ptr<grpc::Channel>& channel)
+        : member(pb::KV::NewStub(channel)), leases(pb::Lease::NewStub(channel)) {}
+
+    grpc::Status Range(grpc::ServerContext*,
+                       const pb::RangeRequest* request,
+                       pb::RangeResponse* response) override {
+      grpc::ClientContext context;
+      return member->Range(&context, *request, response);
+    }
+
+    grpc::Status Txn(grpc::ServerContext*,
+                     const pb::TxnRequest* request,
+                     pb::TxnResponse* response) override {
+      if (transactions++ == 0) {
+        pb::LeaseRevokeRequest end;
+        end.set_id(request->success(0).request_put().lease());
+        pb::LeaseRevokeResponse ended;
+        grpc::ClientContext context;
+        if (grpc::Status status = leases->LeaseRevoke(&context, end, &ended); !status.ok())
+          return status;
+      }
+      grpc::ClientContext context;
+      return member->Txn(&context, *request, response);
+    }
+
+    std::unique_ptr<pb::KV::Stub> member;
+    std::unique_ptr<pb::Lease::Stub> leases;
+    std::atomic<int> transactions = 0;
+  };
+
+  std::shared_ptr<grpc::Channel> channel_;
+  Leases leases_;
+  Keys keys_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_F(EtcdElectionTest, ALeaseThatEndsBeforeTheKeyIsPutCostsOneTry) {
+  SlowPath path(cluster().settings().endpoints.front());
+  EtcdSettings settings = cluster().settings();
+  settings.endpoints = {path.address()};
+  const auto client = EtcdClient::make(settings).value();
+  const auto a = candidate(*client, "a");
+  const auto won = a->campaign({});
+  ASSERT_TRUE(won.has_value()) << won.errors()[0].text();
+  ASSERT_TRUE(won->has_value());
+  const auto held = client_->read(EtcdRange::key(a->leader_key()));
+  ASSERT_EQ(held->pairs.size(), 1u);
+  EXPECT_EQ(held->pairs[0].create_revision, (*won)->fence);
+  EXPECT_GE(path.transactions(), 2);
+  EXPECT_TRUE(a->resign());
 }
 
 TEST_F(EtcdElectionTest, ACampaignCanBeGivenUp) {
