@@ -60,6 +60,9 @@ class ControllerConnection {
   /// Dropped where there is no stream.
   void send(const AgentMessage& message);
 
+  /// What was sent and has not begun to leave.
+  std::size_t bytes_waiting() const { return client_ ? client_->bytes_waiting() : 0; }
+
   /// The controller will not serve us. Ends the stream.
   void refused(const Refusal& refusal, Instant now);
 

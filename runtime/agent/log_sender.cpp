@@ -114,7 +114,7 @@ std::string LogSender::open_files(const LogRequest& request, Open& open) const {
   return {};
 }
 
-std::vector<LogChunk> LogSender::take(Instant now) {
+std::vector<LogChunk> LogSender::take(Instant now, std::size_t waiting) {
   std::vector<LogChunk> out;
   if (now < next_at_) return out;
   bool more = false;
@@ -122,11 +122,19 @@ std::vector<LogChunk> LogSender::take(Instant now) {
     open_.erase(refusal.request);
     out.push_back(std::move(refusal));
   }
-  for (auto it = open_.begin(); it != open_.end();) {
+  auto it = open_.lower_bound(turn_);
+  for (std::size_t left = open_.size(); left > 0; --left) {
+    if (it == open_.end()) it = open_.begin();
+    if (waiting >= kWaitingMax) {
+      more = true;
+      break;
+    }
     LogChunk chunk;
     chunk.request = it->first;
     chunk.last = !read_piece(it->second, chunk);
     more = more || !chunk.data.empty();
+    waiting += chunk.data.size();
+    turn_ = chunk.request + 1;
     const bool last = chunk.last;
     if (last || !chunk.data.empty()) out.push_back(std::move(chunk));
     it = last ? open_.erase(it) : std::next(it);

@@ -1,6 +1,7 @@
 // Workers' logs on their way to the controller.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,6 +21,9 @@ namespace orrery::runtime {
 /// follows a log goes on through its rotations until the worker has ended. Used by one thread.
 class LogSender {
  public:
+  /// Nothing is read while so much waits in the stream: beats and reports come after it.
+  static constexpr std::size_t kWaitingMax = 512 << 10;
+
   /// `folder_of`: of a worker that is known, else empty. `runs`: whether it may still write.
   /// `predecessor_of`: the start before it of the replica that a request names.
   LogSender(std::function<std::string(const WorkerName&)> folder_of,
@@ -34,8 +38,10 @@ class LogSender {
   /// Takes on, or cancels, a request.
   void request(const LogRequest& request, Instant now);
 
-  /// What is to be sent now: at most one piece for each request.
-  std::vector<LogChunk> take(Instant now);
+  /// What is to be sent now: at most one piece for each request, in turn. `waiting`: bytes that the
+  /// stream has not got rid of yet. Logs come at the speed of the stream, and leave room and time
+  /// in it for what else the agent says.
+  std::vector<LogChunk> take(Instant now, std::size_t waiting);
 
   /// When `take` may have something to give.
   Instant next_at() const { return open_.empty() ? Instant::never() : next_at_; }
@@ -60,6 +66,7 @@ class LogSender {
   std::function<std::optional<WorkerName>(const LogRequest&)> predecessor_of_;
   std::int32_t log_files_;
   std::map<std::uint64_t, Open> open_;
+  std::uint64_t turn_ = 0;  ///< From this request on the next `take` begins.
   std::vector<LogChunk> refusals_;
   Instant next_at_;
 };

@@ -176,7 +176,8 @@ void NodeAgent::tell_membership(const WorkerName& worker) {
 void NodeAgent::heard(const LogRequest& request) { logs_.request(request, boot_time()); }
 
 void NodeAgent::send_logs() {
-  for (const LogChunk& chunk : logs_.take(boot_time())) connection_.send(chunk);
+  for (const LogChunk& chunk : logs_.take(boot_time(), connection_.bytes_waiting()))
+    connection_.send(chunk);
 }
 
 }  // namespace orrery::runtime

@@ -65,6 +65,7 @@ class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Bat
 
   void begin(const std::shared_ptr<grpc::Channel>& channel, Duration timeout);
   void send(std::string message);
+  std::size_t bytes_waiting() const;
   /// Ends the stream; when it returns no call of the listener runs on another thread, and none
   /// follows.
   void detach();
@@ -95,7 +96,7 @@ class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Bat
   std::recursive_mutex calling_;
   LinkClientListener* listener_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<grpc::ClientContext> context_;  ///< Until gRPC is done with the stream.
   std::shared_ptr<ClientStream> self_;          ///< The same.
   Outbox outbox_{limits_.outbound_bytes_max};
@@ -141,6 +142,11 @@ void ClientStream::send(std::string message) {
     return give_up("it reads too slowly: " + std::to_string(outbox_.bytes()) +
                    " bytes wait for it already");
   advance();
+}
+
+std::size_t ClientStream::bytes_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return outbox_.bytes();
 }
 
 void ClientStream::detach() {
@@ -261,6 +267,8 @@ class GrpcClient final : public LinkClient {
   ~GrpcClient() override { stream_->detach(); }
 
   void send(const AgentMessage& message) override { stream_->send(encode(message)); }
+
+  std::size_t bytes_waiting() const override { return stream_->bytes_waiting(); }
 
  private:
   const std::shared_ptr<ClientStream> stream_;

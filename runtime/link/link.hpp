@@ -105,6 +105,10 @@ class LinkClient {
 
   /// Any thread; as LinkServer::send.
   virtual void send(const AgentMessage& message) = 0;
+
+  /// Any thread: what was sent and has not begun to leave. Who sends much looks at it, since a
+  /// queue that is full breaks the stream.
+  virtual std::size_t bytes_waiting() const { return 0; }
 };
 
 /// What several streams share: with `connections` above 1 each new stream takes the next one. It is

@@ -1,9 +1,16 @@
 // What workers and their agent say to each other, and how their logs are shown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "runtime/agent/log_sender.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
@@ -334,6 +341,137 @@ TEST_F(LogsTest, ALogOfAnUnknownWorkerIsRefused) {
   ASSERT_TRUE(has_ended(1));
   controller_.set([](StubController& c) {
     EXPECT_EQ(c.log_ends_[1], "no log of this worker is kept on its node");
+  });
+}
+
+TEST(LogSender, ReadsNothingForAFullStreamAndGoesOnInTurn) {
+  const Scratch scratch{"logs"};
+  const auto folder_of = [&](const WorkerName& worker) {
+    return (scratch.path() / std::to_string(worker.job.value)).string();
+  };
+  LogSender sender(
+      folder_of,
+      [](const WorkerName&) { return true; },
+      [](const LogRequest&) { return std::nullopt; },
+      1);
+  Instant now{1};
+  for (const std::uint32_t job : {1U, 2U}) {
+    std::filesystem::create_directories(folder_of({JobId{job}, Incarnation{1}, Rank{0}}));
+    std::ofstream(folder_of({JobId{job}, Incarnation{1}, Rank{0}}) + "/log")
+        << std::string(600 << 10, 'x');
+    LogRequest asked;
+    asked.request = job;
+    asked.job = JobId{job};
+    asked.incarnation = Incarnation{1};
+    asked.birth_rank = Rank{0};
+    sender.request(asked, now);
+  }
+  EXPECT_TRUE(sender.take(now, LogSender::kWaitingMax).empty());
+  std::vector<std::uint64_t> order;
+  std::size_t bytes = 0;
+  // Each time there is room for a little, and so for one piece.
+  while (!sender.next_at().is_never() && order.size() < 100) {
+    now = sender.next_at();
+    for (const LogChunk& chunk : sender.take(now, LogSender::kWaitingMax - 1)) {
+      order.push_back(chunk.request);
+      bytes += chunk.data.size();
+    }
+  }
+  EXPECT_THAT(order, testing::ElementsAre(1, 2, 1, 2, 1, 2));
+  EXPECT_EQ(bytes, 2U * (600U << 10U));
+}
+
+/// A slow network between an agent and its controller: what the agent says passes in small pieces.
+class SlowNetwork {
+ public:
+  SlowNetwork(const std::string& agents, std::string controller)
+      : controller_(std::move(controller)), listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    const sockaddr_un address = address_of(agents);
+    EXPECT_EQ(bind(listener_.get(), as_any(address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_.get(), 8), 0);
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      for (; !stop.stop_requested(); poll(nullptr, 0, 1)) turn();
+    });
+  }
+
+ private:
+  struct Carried {
+    Descriptor agent;
+    Descriptor controller;
+  };
+
+  static sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    return address;
+  }
+
+  static const sockaddr* as_any(const sockaddr_un& address) {
+    return reinterpret_cast<const sockaddr*>(&address);
+  }
+
+  static bool is_readable(int file) {
+    pollfd polled{file, POLLIN, 0};
+    return poll(&polled, 1, 0) > 0;
+  }
+
+  /// Whether the connection lives on.
+  static bool pass(int from, int to) {
+    if (!is_readable(from)) return true;
+    char bytes[8 << 10];
+    const ssize_t got = recv(from, bytes, sizeof bytes, 0);
+    return got > 0 && send(to, bytes, static_cast<std::size_t>(got), MSG_NOSIGNAL) == got;
+  }
+
+  /// A turn in each millisecond at most: that is what makes it slow.
+  void turn() {
+    if (is_readable(listener_.get())) {
+      Carried& added = carried_.emplace_back();
+      added.agent = Descriptor(accept(listener_.get(), nullptr, nullptr));
+      added.controller = Descriptor(socket(AF_UNIX, SOCK_STREAM, 0));
+      const sockaddr_un address = address_of(controller_);
+      EXPECT_EQ(connect(added.controller.get(), as_any(address), sizeof address), 0);
+    }
+    std::erase_if(carried_, [](const Carried& each) {
+      return !pass(each.controller.get(), each.agent.get()) ||
+             !pass(each.agent.get(), each.controller.get());
+    });
+  }
+
+  std::string controller_;
+  Descriptor listener_;
+  std::vector<Carried> carried_;  ///< The thread's own.
+  std::jthread thread_;
+};
+
+TEST(SlowLogs, ALongLogComesWholeAndBreaksNoStream) {
+  constexpr std::size_t kBytes = 16 << 20;
+  const Scratch scratch{"slow"};
+  const auto path = [&](const std::string& name) { return (scratch.path() / name).string(); };
+  StubController controller("unix:" + path("link"));
+  const SlowNetwork network(path("slow"), path("link"));
+  AgentProcess agent(path("state"), "unix:" + path("slow"));
+  agent.options = {"log-size=" + std::to_string(2 * kBytes)};
+  agent.start();
+  ASSERT_TRUE(controller.until_welcomed());
+  controller.start_job(kJob,
+                       role_of("head -c " + std::to_string(kBytes) + " /dev/zero | tr '\\0' x"),
+                       1,
+                       Incarnation{1});
+  ASSERT_TRUE(controller.until_report(kJob, WorkerFact::Exited));
+  LogRequest asked;
+  asked.request = 1;
+  asked.job = kJob;
+  asked.incarnation = Incarnation{1};
+  asked.birth_rank = Rank{0};
+  controller.send(asked);
+  EXPECT_TRUE(controller.until(
+      [](const StubController& c) { return c.log_ends_.contains(1) || c.hellos_.size() > 1; }));
+  controller.set([&](StubController& c) {
+    EXPECT_EQ(c.logs_[1].size(), kBytes);
+    EXPECT_EQ(c.log_ends_[1], "");
+    EXPECT_EQ(c.hellos_.size(), 1u) << "the stream broke";
   });
 }
 
