@@ -1,6 +1,5 @@
 #include "runtime/forecast/accuracy_book.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -8,6 +7,8 @@
 #include <optional>
 #include <sstream>
 #include <utility>
+
+#include "core/base/percentile.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -43,13 +44,6 @@ Error unusable(const std::string& file, const std::string& why) {
                .message = why +
                           ", forecasts are kept there to be compared with what comes; until "
                           "this is mended they are forgotten when the controller ends"};
-}
-
-double quantile(std::vector<double>& values, double part) {
-  if (values.empty()) return 0;
-  const auto at = static_cast<std::size_t>(part * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
 }
 
 double seconds_off(const ForecastOutcome& outcome) {
@@ -133,10 +127,10 @@ ForecastAccuracy AccuracyBook::accuracy() const {
     errors.push_back(outcome.error());
     seconds.push_back(seconds_off(outcome));
   }
-  out.error_p50 = quantile(errors, 0.5);
-  out.error_p90 = quantile(errors, 0.9);
-  out.error_s_p50 = quantile(seconds, 0.5);
-  out.error_s_p90 = quantile(seconds, 0.9);
+  out.error_p50 = percentile_by_selection(errors, 0.5);
+  out.error_p90 = percentile_by_selection(errors, 0.9);
+  out.error_s_p50 = percentile_by_selection(seconds, 0.5);
+  out.error_s_p90 = percentile_by_selection(seconds, 0.9);
   for (auto at = outcomes_.rbegin(); at != outcomes_.rend() && out.latest.size() < kLatestTold;
        ++at)
     out.latest.push_back(*at);

@@ -54,6 +54,17 @@ TEST(AccuracyBook, KeepsWhatCameAndWhatIsStillToCome) {
   }
 }
 
+TEST(AccuracyBook, TellsQuantilesByTheOneDefinition) {
+  AccuracyBook book("");
+  book.note(outcome(1, 301, 300));
+  book.note(outcome(2, 400, 300));
+  const ForecastAccuracy told = book.accuracy();
+  EXPECT_DOUBLE_EQ(told.error_s_p50, 50.5);
+  EXPECT_DOUBLE_EQ(told.error_s_p90, 90.1);
+  EXPECT_DOUBLE_EQ(told.error_p50, 50.5 / 200);
+  EXPECT_DOUBLE_EQ(told.error_p90, 90.1 / 200);
+}
+
 TEST(AccuracyBook, SaysWhereItCannotKeepThem) {
   AccuracyBook book("/nowhere/at/all/forecasts");
   const Status opened = book.open();
