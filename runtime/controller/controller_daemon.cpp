@@ -20,6 +20,7 @@ constexpr auto kBetweenSweeps = std::chrono::milliseconds(2);
 constexpr int kLeapsMax = 100;
 
 constexpr auto kStoreRetry = std::chrono::milliseconds(500);
+constexpr auto kCampaignRetry = std::chrono::milliseconds(500);
 
 constexpr const char* kJobsRunOn =
     "the journal cannot be written, jobs run on and nothing new is taken: ";
@@ -247,15 +248,20 @@ void ControllerDaemon::campaign() {
 }
 
 void ControllerDaemon::campaigned(const Result<std::optional<Leadership>>& result) {
-  if (!result) return tell_admission(Admission::Following, text_of(result.errors()));
+  if (!result) {
+    // What it lacks may be given to it where it runs: rights at the election's service, say.
+    try_again_at_ = TaskQueue::Clock::now() + kCampaignRetry;
+    return tell_admission(Admission::Following, text_of(result.errors()));
+  }
   if (!*result) return;  // Cancelled.
   leadership_ = **result;
   begin_term();
 }
 
-// Where the store takes another's records, or is held by another process, leadership is won anew.
+// Where the store takes another's records, or is held by another process, leadership is won anew;
+// and where a campaign ended with an error there is none.
 void ControllerDaemon::try_again() {
-  if (!store_is_taken_) return begin_term();
+  if (leadership_ && !store_is_taken_) return begin_term();
   try_again_at_.reset();
   leadership_.reset();
   campaign();

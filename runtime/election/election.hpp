@@ -43,8 +43,9 @@ class Election {
   virtual ~Election() = default;
 
   /// Waits until this candidate leads; none where `cancel` was requested before. A leadership of
-  /// its own that still stands is given up first. An error where it can never lead with these
-  /// settings; a service that is out of reach is waited for.
+  /// its own that still stands is given up first. An error where it cannot lead until somebody
+  /// mends the settings or its rights at the service; it may campaign again. A service that is out
+  /// of reach is waited for.
   virtual Result<std::optional<Leadership>> campaign(std::stop_token cancel) = 0;
 
   /// Until when it is certain that no other candidate leads: `Clock::time_point::min()` where this

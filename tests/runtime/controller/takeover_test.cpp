@@ -1,5 +1,7 @@
 // What outlives a controller, a full disk, and the loss of leadership.
 
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -209,6 +211,39 @@ TEST(Takeover, ANodeThatComesWhileTheStoreFailsIsToldAndJoinsTheNextTerm) {
   journal.full = false;
   for (const FakeNode* node : {&a, &b, &c})
     EXPECT_TRUE(eventually([&] { return node->holds_lease(); }));
+}
+
+/// Refuses to let it campaign at first, as a service at which it has no rights yet.
+class RefusingAtFirst final : public Election {
+ public:
+  explicit RefusingAtFirst(std::atomic<int>& campaigns) : campaigns_(campaigns) {}
+
+  Result<std::optional<Leadership>> campaign(std::stop_token) override {
+    if (++campaigns_ < 3) return Error{ErrorCode::InvalidInput, {}, 0, "etcd", "it has no rights"};
+    return std::optional<Leadership>(Leadership{1});
+  }
+
+  Clock::time_point until() const override { return Clock::time_point::max(); }
+
+  Status resign() override { return Done{}; }
+
+  std::optional<Candidate> leader() const override { return std::nullopt; }
+
+ private:
+  std::atomic<int>& campaigns_;
+};
+
+TEST(Takeover, ACampaignThatFailsIsNotTheLast) {
+  KeptJournal journal;
+  FakeTransport transport;
+  std::atomic<int> campaigns = 0;
+  const auto daemon =
+      start_daemon(transport, journal.opener(), quick_config(), [&](const Election::Lost&) {
+        return std::make_unique<RefusingAtFirst>(campaigns);
+      });
+  EXPECT_EQ(admission_of(*daemon), Admission::Open) << history_of(*daemon);
+  EXPECT_EQ(campaigns, 3);
+  EXPECT_THAT(history_of(*daemon), ::testing::HasSubstr("it has no rights"));
 }
 
 /// Is named as leader before it leads: its campaign waits until it is let go.
