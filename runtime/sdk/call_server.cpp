@@ -324,8 +324,9 @@ Outcome CallServer::outcome_of(const ServedCall& call, Context& context) {
   } catch (const BadArguments& error) {
     return error.fields();
   } catch (const Cancelled& error) {
-    if (call.is_abandoned() || std::chrono::steady_clock::now() >= call.deadline)
-      return error.fields();
+    // Where the worker is drained a caller takes Cancelled for a call that was not begun, and may
+    // make it again. A stream is never made again, and its consumer knows what it has had.
+    if (call.message.stream && call.is_abandoned()) return error.fields();
     return remote(call, class_name(error), error.message());
   } catch (const TooLarge& error) {
     return error.fields();

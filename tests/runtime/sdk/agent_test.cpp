@@ -79,6 +79,22 @@ TEST_F(WithAgent, SigtermIsTheDrain) {
   EXPECT_THAT(process.heard(), ::testing::HasSubstr("saved"));
 }
 
+TEST_F(WithAgent, TheDrainAnswersNothingThatHasBegunAsIfItHadNot) {
+  worker::Child& process = start();
+  Future<bool> held = trainer.with({.retries = 1}).submit<bool>("hold_and_check");
+  Future<> queued = trainer.submit("add", 1, 2);
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  process.signal(SIGTERM);
+  EXPECT_THROW(queued.get(), Cancelled);
+  try {
+    held.get();
+    ADD_FAILURE() << "an answer of a method that threw";
+  } catch (const Remote& error) {
+    EXPECT_THAT(error.class_name(), ::testing::HasSubstr("Cancelled"));
+  }
+  EXPECT_EQ(process.exit_code(), 143);
+}
+
 TEST_F(WithAgent, StopEndsWithoutTheDrain) {
   worker::Child& process = start();
   trainer.call("stop");

@@ -128,6 +128,12 @@ int main() {
     note("hold");
     return gate.wait(context);
   });
+  // Ends as soon as it hears that no caller waits, as a long method does.
+  worker.method("hold_and_check", [&](sdk::Context& context) {
+    const bool out = gate.wait(context);
+    context.check();
+    return out;
+  });
   worker.method("hold_idempotent",
                 [&](sdk::Context& context) { return gate.wait(context); },
                 {.idempotent = true});
