@@ -8,6 +8,9 @@
 namespace orrery::sdk {
 namespace {
 
+/// As agents make them; users' tokens begin otherwise.
+constexpr std::string_view kWorkerToken = "orrery_worker_";
+
 std::string text_in(const Value& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -43,8 +46,14 @@ DirectoryAnswer answer_of(const DirectoryAccess& access, const HttpAnswer& answe
     return refused("Protocol", why + "; ask a controller of this version");
   }
   const std::string reason = reason_in(answer);
-  if (answer.status == 401 || answer.status == 403)
-    return refused("NotAuthorised", reason + "; show a token that may read this job");
+  if (answer.status == 401 || answer.status == 403) {
+    const bool is_unknown =
+        answer.status == 401 && access.controller.token.starts_with(kWorkerToken);
+    DirectoryAnswer out =
+        refused("NotAuthorised", reason + "; show a token that may read this job", is_unknown);
+    out.is_unknown = is_unknown;
+    return out;
+  }
   if (answer.status == 404) return refused("NoSuchWorker", reason + "; name a job that there is");
   if (answer.status == 503 || answer.status == 408 || answer.status == 307)
     return refused("Timeout", reason + "; see that the controller leads", true);

@@ -61,6 +61,9 @@ struct DirectoryAnswer {
   std::optional<PeerList> list;
   ErrorFields error;
   bool may_try_again = false;  ///< The error may pass: no controller answers now.
+  /// It does not know the worker whose token was shown. After a change of controllers that passes
+  /// once the worker's node has registered.
+  bool is_unknown = false;
 };
 
 /// Asks once. I/O thread; `done` is called there within `limit`.

@@ -12,6 +12,8 @@ constexpr Milliseconds kAskLimit{10'000};
 constexpr Milliseconds kListAge{2000};
 constexpr Milliseconds kPauseMin{20};
 constexpr Milliseconds kPauseMax{1000};
+// A worker's token is unknown for a moment after a change of controllers, until its node is back.
+constexpr Milliseconds kTokenUnknownMax{30'000};
 
 ErrorFields timed_out(const CallState& call) {
   return error_fields("Timeout",
@@ -112,10 +114,33 @@ void Peers::ask(Milliseconds limit, Listed listed) {
   });
 }
 
-void Peers::on_listed(const DirectoryAnswer& answer) {
+void Peers::on_listed(DirectoryAnswer answer) {
   listed_at_ = std::chrono::steady_clock::now();
-  if (answer.list) list_ = std::make_shared<const PeerList>(*answer.list);
+  if (answer.list) {
+    list_ = std::make_shared<const PeerList>(*answer.list);
+    unknown_since_.reset();
+  } else if (answer.is_unknown) {
+    if (!unknown_since_) unknown_since_ = listed_at_;
+    answer.may_try_again = listed_at_ - *unknown_since_ < kTokenUnknownMax;
+  }
   for (const Listed& listed : std::exchange(asking_, {})) listed(answer);
+}
+
+/// Asks again after pauses while the error may pass.
+void Peers::ask_until(SteadyTime until, Milliseconds pause, Listed listed) {
+  const auto left = std::chrono::ceil<Milliseconds>(until - std::chrono::steady_clock::now());
+  ask(std::max(Milliseconds(1), left),
+      [self = shared_from_this(), until, pause, listed = std::move(listed)](
+          const DirectoryAnswer& answer) {
+        const bool has_time = std::chrono::steady_clock::now() + pause < until;
+        if (answer.list || !answer.may_try_again || !has_time || self->closed_)
+          return listed(answer);
+        const auto timer = std::make_shared<Io::Timer>();
+        *timer = Io::instance().after(pause, [self, until, pause, listed, timer] {
+          self->ask_until(until, std::min(kPauseMax, pause * 2), listed);
+          timer->reset();
+        });
+      });
 }
 
 std::shared_ptr<PeerLink> Peers::link_to(const Peer& peer) {
@@ -177,8 +202,10 @@ void Peers::on_broken(const PeerLink::Broken& broken) {
 std::shared_ptr<const PeerList> Peers::refresh(Milliseconds limit) {
   const auto answer = std::make_shared<std::promise<DirectoryAnswer>>();
   std::future<DirectoryAnswer> waited = answer->get_future();
-  Io::instance().post([self = shared_from_this(), limit, answer] {
-    self->ask(limit, [answer](const DirectoryAnswer& got) { answer->set_value(got); });
+  const SteadyTime until = std::chrono::steady_clock::now() + limit;
+  Io::instance().post([self = shared_from_this(), until, answer] {
+    self->ask_until(
+        until, kPauseMin, [answer](const DirectoryAnswer& got) { answer->set_value(got); });
   });
   const DirectoryAnswer got = waited.get();
   if (!got.list) raise(got.error);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,8 @@ class Peers : public std::enable_shared_from_this<Peers> {
   /// Begins a call; it ends by its deadline whatever happens.
   void submit(const CallPtr& call);
 
-  /// Asks the directory, at most so long. Throws a CallError.
+  /// Asks the directory, at most so long, also where no controller answers for a while. Throws a
+  /// CallError.
   std::shared_ptr<const PeerList> refresh(Milliseconds limit);
 
   /// Ends all connections; calls that are open or come later end as Cancelled.
@@ -37,7 +39,8 @@ class Peers : public std::enable_shared_from_this<Peers> {
   void route_by_new_list(const CallPtr& call);
   void try_later(const CallPtr& call);
   void ask(Milliseconds limit, Listed listed);
-  void on_listed(const DirectoryAnswer& answer);
+  void ask_until(SteadyTime until, Milliseconds pause, Listed listed);
+  void on_listed(DirectoryAnswer answer);
   void on_broken(const PeerLink::Broken& broken);
   std::shared_ptr<PeerLink> link_to(const Peer& peer);
 
@@ -46,6 +49,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
   std::shared_ptr<const PeerList> list_;
   std::vector<Listed> asking_;
   SteadyTime listed_at_{};
+  std::optional<SteadyTime> unknown_since_;  ///< The directory does not know this worker's token.
   std::map<std::string, std::shared_ptr<PeerLink>> links_;
   std::vector<std::shared_ptr<PeerLink>> replaced_;
   bool closed_ = false;

@@ -120,6 +120,13 @@ std::string FakeCluster::name_of(const std::string& role, std::int64_t role_rank
   return {};
 }
 
+std::string FakeCluster::token_of(const std::string& worker) const {
+  const std::scoped_lock lock(mutex_);
+  for (const Entry& entry : entries_)
+    if (entry.peer.worker == worker) return entry.token;
+  return {};
+}
+
 DriverOptions FakeCluster::driver_options(const std::string& name) const {
   return {url_, "default.train", std::string(kUserToken), {}, name};
 }
@@ -144,6 +151,16 @@ void FakeCluster::form(std::uint64_t generation) {
 void FakeCluster::set_phase(const std::string& phase) {
   const std::scoped_lock lock(mutex_);
   phase_ = phase;
+}
+
+void FakeCluster::know_tokens(bool known) {
+  const std::scoped_lock lock(mutex_);
+  knows_tokens_ = known;
+}
+
+bool FakeCluster::refused(int times) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kPatience, [&] { return refused_ >= times; });
 }
 
 void FakeCluster::forget(const std::string& worker) {
@@ -299,9 +316,11 @@ std::string FakeCluster::answer(const std::string& request) {
       caller = "driver:" + target.substr(at + 8, target.find(' ') - at - 8);
   }
   for (const Entry& entry : entries_)
-    if (token == "Bearer " + entry.token) caller = entry.peer.worker;
-  if (caller.empty())
+    if (knows_tokens_ && token == "Bearer " + entry.token) caller = entry.peer.worker;
+  if (caller.empty()) {
+    ++refused_;
     return http_text(401, R"({"error":{"message":"found no token that is known"}})");
+  }
   return http_text(200, peers_for(caller));
 }
 

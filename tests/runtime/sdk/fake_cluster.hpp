@@ -39,6 +39,9 @@ class FakeCluster {
   /// The worker's name that start gave.
   std::string name_of(const std::string& role, std::int64_t role_rank) const;
 
+  /// What the worker shows to be itself.
+  std::string token_of(const std::string& worker) const;
+
   /// What a driver needs.
   DriverOptions driver_options(const std::string& name = "") const;
 
@@ -51,6 +54,12 @@ class FakeCluster {
   void form(std::uint64_t generation);
 
   void set_phase(const std::string& phase);
+
+  /// Whether the controller knows the workers' tokens, as it does once their nodes have registered.
+  void know_tokens(bool known);
+
+  /// Waits until the directory has refused so many questions; false when patience ends.
+  bool refused(int times);
 
   /// Takes a worker out of the list.
   void forget(const std::string& worker);
@@ -110,6 +119,8 @@ class FakeCluster {
   std::vector<std::string> posted_;
   std::uint64_t generation_ = 1;
   std::string phase_ = "Running";
+  bool knows_tokens_ = true;
+  int refused_ = 0;
   int begun_ = 0;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<worker::Child>> children_;

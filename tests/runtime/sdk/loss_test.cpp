@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <future>
 
 #include "runtime/sdk/group.hpp"
 #include "tests/runtime/sdk/fake_cluster.hpp"
@@ -95,6 +96,30 @@ TEST_F(Loss, AWorkerThatDoesNotListenYetIsWaitedFor) {
   EXPECT_FALSE(early.wait_for(std::chrono::milliseconds(5)));
   cluster.change(name, there);
   EXPECT_EQ(early.get(), 3);
+}
+
+// As after a change of controllers, until the worker's node has registered.
+TEST_F(Loss, AWorkerWhoseTokenIsNotKnownYetWaitsUntilItIs) {
+  cluster.start(SDK_WORKER, {.role = "actor"});
+  EXPECT_EQ(trainer.call_named("where", Value::object())["rank"], 0);
+  cluster.know_tokens(false);
+  Future<> asked = trainer.submit("call_peer", "actor", 0, "where");
+  EXPECT_TRUE(cluster.refused(2)) << "it asks again";
+  cluster.know_tokens(true);
+  EXPECT_EQ(asked.get()["role_rank"], 0);
+}
+
+TEST_F(Loss, AGroupOfAWorkerWhoseTokenIsNotKnownYetWaitsToo) {
+  DriverOptions options = cluster.driver_options();
+  options.token = cluster.token_of(name);
+  cluster.know_tokens(false);
+  std::future<int> asked = std::async(std::launch::async, [&] {
+    WorkerGroup group(Driver(options), "trainer");
+    return group.call<int>("add", 1, 2).result().front();
+  });
+  EXPECT_TRUE(cluster.refused(2)) << "it asks again";
+  cluster.know_tokens(true);
+  EXPECT_EQ(asked.get(), 3);
 }
 
 TEST_F(Loss, AGroupTakesTheNewMembersAfterOneThrow) {
