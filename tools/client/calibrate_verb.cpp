@@ -1,4 +1,6 @@
 // calibrate: measures the cluster of a running controller by jobs of its own.
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -87,12 +89,34 @@ std::vector<std::string> device_models(Session& session) {
   return out;
 }
 
+Error cannot_be_written(const std::string& path) {
+  return {.file = path, .message = "cannot be written; check the folder and its rights"};
+}
+
+/// Before anything is measured. A file that is not there is not made.
+Status check_writable(const std::string& path) {
+  if (path.empty())
+    return Error{.subject = "orrery calibrate: --out",
+                 .message =
+                     "is empty, the file to write is needed; write for example "
+                     "--out measured.yaml"};
+  const std::filesystem::path file(path);
+  std::error_code code;
+  const bool is_there = std::filesystem::exists(file, code);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  if (is_there ? !std::filesystem::is_directory(file, code) && ::access(path.c_str(), W_OK) == 0
+               : std::filesystem::is_directory(folder, code) &&
+                     ::access(folder.c_str(), W_OK | X_OK) == 0)
+    return Done{};
+  return cannot_be_written(path);
+}
+
 Status write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
   if (file) return Done{};
-  return Error{.file = path, .message = "cannot be written; check the folder and its rights"};
+  return cannot_be_written(path);
 }
 
 }  // namespace
@@ -102,7 +126,10 @@ ExitCode run_calibrate(const Arguments& arguments, Console& console) {
   auto plan = plan_of(arguments);
   if (!options) console.errors(options.errors());
   if (!plan) console.errors(plan.errors());
-  if (!options || !plan) return ExitCode::BadInput;
+  const std::string file = arguments.value("--out").value_or("calibration.yaml");
+  const Status writable = check_writable(file);
+  if (!writable) console.errors(writable.errors());
+  if (!options || !plan || !writable) return ExitCode::BadInput;
   plan->worker = worker_for(options->server, plan->worker);
   Session session(*options, console);
   const std::vector<std::string> models = device_models(session);
@@ -110,7 +137,6 @@ ExitCode run_calibrate(const Arguments& arguments, Console& console) {
   ProbeReport report = run_probes(session, *plan);
   if (session.code() != ExitCode::Met) return session.code();
   const MeasuredCalibration measured = measured_calibration(std::move(report), *plan, models);
-  const std::string file = arguments.value("--out").value_or("calibration.yaml");
   const std::string source = "the cluster of " + options->server.text();
   if (const Status written = write_text(file, measured.yaml(source)); !written) {
     console.errors(written.errors());

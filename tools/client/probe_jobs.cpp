@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -18,8 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kProbeLookMs = 50;
-constexpr int kPhaseLooks = 20 * 120;  // Two minutes for a job to get where it is wanted.
-constexpr int kStepsLooks = 20;        // A second of steps between two changes.
+constexpr std::chrono::minutes kPhaseLimit{2};  // For a job to get where it is wanted.
+constexpr int kStepsLooks = 20;                 // A second of steps between two changes.
 constexpr std::int32_t kRescales = 4;
 
 std::vector<double> numbers_of(const json& document, const char* key) {
@@ -33,14 +34,41 @@ void append(std::vector<double>& to, const std::vector<double>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+/// How the wait for a job came out.
+struct Awaited {
+  enum class End : std::uint8_t {
+    Reached,
+    Refused,  ///< It cannot run, or has not in time.
+    Failed,   ///< It ended otherwise than it should.
+    Broken,   ///< No answer, or an interrupt; told already.
+  };
+
+  End end = End::Reached;
+  std::string why;         ///< Of one that was refused or failed: "was not ...".
+  std::int64_t ready = 0;  ///< Workers that were ready, of one that was reached.
+
+  bool reached() const { return end == End::Reached; }
+};
+
 /// One job of the measurement, stopped and forgotten at its end.
 class ProbeJob {
  public:
   ProbeJob(Session& session, std::string name) : session_(session), name_(std::move(name)) {}
 
+  /// An interrupt ends the measurement, not what was begun: the job is deleted all the same, unless
+  /// a second interrupt comes.
   ~ProbeJob() {
-    if (!submitted_) return;
-    static_cast<void>(session_.client().send({.method = "DELETE", .target = job_target(name_)}));
+    if (!may_be_there_) return;
+    if (interrupted()) {
+      session_.note(ExitCode::Interrupted);
+      exit_at_interrupt();
+    }
+    const auto gone = session_.client().send({.method = "DELETE", .target = job_target(name_)});
+    constexpr int kNoSuchJob = 404;
+    if (gone && (gone->is_good() || gone->status == kNoSuchJob)) return;
+    session_.console().err("job " + name_ +
+                           " may be left on the cluster; delete it with orrery delete " + name_ +
+                           "\n");
   }
 
   ProbeJob(const ProbeJob&) = delete;
@@ -54,41 +82,52 @@ class ProbeJob {
     JobSource source;
     source.path = name_ + ".yaml";
     source.text = text;
-    submitted_ = !session_.ask(submission(source), "job " + name_).is_null();
-    return submitted_;
+    const bool taken = !session_.ask(submission(source), "job " + name_).is_null();
+    // What was sent and not answered may have been taken.
+    may_be_there_ = taken || session_.code() == ExitCode::Interrupted ||
+                    session_.code() == ExitCode::Unreachable;
+    return taken;
   }
 
-  /// Waits until the job is in the phase with so many ready workers. False, and told, where it ends
-  /// or gets stuck before.
-  bool await(const std::string& phase, std::int64_t ready) {
-    for (int look = 0; look < kPhaseLooks && !interrupted(); ++look) {
+  /// Waits until the job is in the phase with so many ready workers; 0: with any number.
+  Awaited await(const std::string& phase, std::int64_t wanted) {
+    const auto limit = std::chrono::steady_clock::now() + kPhaseLimit;
+    std::string last;
+    while (!interrupted()) {
       const json job = session_.ask({.target = job_target(name_)}, "job " + name_);
-      if (job.is_null()) return false;
+      if (job.is_null()) return {.end = Awaited::End::Broken};
       const std::string now = text_of(job, "phase");
-      if (now == phase && (ready == 0 || number_of(job, "ready_replicas") == ready)) return true;
-      if (now == "Pending" && text_of(job, "reason") == "Infeasible") {
-        refuse("would never run: " + text_of(job, "message") +
-               "; name fewer or smaller ranks with --ranks and --devices");
-        return false;
-      }
-      if (now == "Failed" || now == "Succeeded") {
-        session_.console().err(name_ + ": " + now + ": " + text_of(job, "message") + "\n" +
-                               last_words());
-        session_.note(ExitCode::Unmet);
-        return false;
-      }
+      const std::int64_t ready = number_of(job, "ready_replicas");
+      if (now == phase && (wanted == 0 || ready == wanted)) return {.ready = ready};
+      last = now + ": " + text_of(job, "message");
+      if (now == "Pending" && text_of(job, "reason") == "Infeasible")
+        return {.end = Awaited::End::Refused,
+                .why = "would never run: " + text_of(job, "message") +
+                       "; name fewer or smaller ranks with --ranks and --devices"};
+      if (now == "Failed" || now == "Succeeded")
+        return {.end = Awaited::End::Failed, .why = "is " + last};
+      if (std::chrono::steady_clock::now() > limit) break;
       ::poll(nullptr, 0, kProbeLookMs);
     }
-    if (interrupted())
-      session_.note(ExitCode::Interrupted);
-    else
-      refuse("was not " + phase + " within two minutes; orrery describe " + name_ +
-             " tells what it waits for");
-    return false;
+    if (!interrupted())
+      return {.end = Awaited::End::Refused,
+              .why = "was not " + phase +
+                     (wanted == 0 ? "" : " with " + std::to_string(wanted) + " ready") +
+                     " within two minutes, but " + last};
+    session_.note(ExitCode::Interrupted);
+    return {.end = Awaited::End::Broken};
   }
 
   /// As `await`, for a job that comes to its end.
-  bool await_success() { return await("Succeeded", 0); }
+  Awaited await_success() { return await("Succeeded", 0); }
+
+  /// Tells why it was not reached, where nobody has, and sets the code.
+  void tell(const Awaited& awaited) {
+    if (awaited.end == Awaited::End::Refused) refuse(awaited.why);
+    if (awaited.end != Awaited::End::Failed) return;
+    session_.console().err(name_ + " " + awaited.why + "\n" + last_words());
+    session_.note(ExitCode::Unmet);
+  }
 
   void stop() {
     static_cast<void>(
@@ -130,7 +169,7 @@ class ProbeJob {
 
   Session& session_;
   std::string name_;
-  bool submitted_ = false;
+  bool may_be_there_ = false;
 };
 
 /// Seconds from each event of one of the names `from` to the next of the name `to`.
@@ -159,7 +198,7 @@ class Probes {
     for (const std::int32_t ranks : plan_.ranks)
       for (std::int32_t start = 0; start < plan_.starts; ++start)
         if (!measure(ranks, start)) return std::move(out_);
-    static_cast<void>(rescale());
+    rescale();
     return std::move(out_);
   }
 
@@ -183,7 +222,11 @@ class Probes {
                        "--checkpoint",
                        "checkpoint",
                        "--json"};
-    if (!job.submit(plan_, std::to_string(ranks), command) || !job.await_success()) return false;
+    if (!job.submit(plan_, std::to_string(ranks), command)) return false;
+    if (const Awaited ended = job.await_success(); !ended.reached()) {
+      job.tell(ended);
+      return false;
+    }
     append(out_.starts_s, between(job.events(), {"JobStarting"}, "JobRunning"));
     const json measured = last_document(job.log());
     if (!measured.is_object()) {
@@ -225,40 +268,69 @@ class Probes {
     return out_.sums.emplace_back(ProbeSum{ranks, bytes, {}});
   }
 
-  /// A job that is stopped, and grows and shrinks before where two ranks are to be measured.
-  bool rescale() {
+  /// A job that is stopped, and grows and shrinks before where two ranks are to be measured. All
+  /// else was measured by then: what goes wrong here is a remark.
+  void rescale() {
     const bool alone = std::ranges::max(plan_.ranks) < 2;
     tell(alone ? "measuring a stop" : "measuring changes of membership");
     ProbeJob job(session_, name_of("elastic"));
     const json command{plan_.worker, "--steps", "0", "--step-time-min", "20ms", "--size", "64"};
-    if (!job.submit(plan_, alone ? "1" : "{min: 1, max: 2}", command) || !job.await("Running", 1))
-      return false;
+    if (!job.submit(plan_, alone ? "1" : "{min: 1, max: 2}", command)) return;
+    const Awaited began = job.await("Running", 0);
+    if (!began.reached()) {
+      leave_out("changes of membership and the stop", began);
+      return;
+    }
     if (alone)
       out_.remarks.emplace_back(
           "changes of membership were not measured: they take two ranks, --ranks names one");
-    for (std::int32_t change = 0; change < kRescales && !alone; ++change) {
-      const std::int32_t wanted = change % 2 == 0 ? 2 : 1;
-      ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
-      job.scale(wanted);
-      ::poll(nullptr, 0, kProbeLookMs);
-      if (!job.await("Running", wanted)) return false;
-    }
+    const bool changed = alone || change_membership(job, began.ready);
+    if (!changed && session_.code() != ExitCode::Met) return;
     ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
-    if (!alone) take_rebuilds(job.log());
+    if (!alone) take_rebuilds(job.log(), changed);
     job.stop();
-    if (!await_exit(job)) return false;
+    if (!await_exit(job)) return;
     const json events = job.events();
     append(out_.forming_s, between(events, {"JobRescheduling"}, "JobRunning"));
     append(out_.stops_s, between(events, {"JobFailed"}, "WorkersExited"));
     // A membership that shrinks asks a worker to stop, and forms when it has.
     append(out_.stops_s, between(shrinks(events), {"JobRescheduling"}, "WorkersExited"));
+  }
+
+  /// From one rank to two and back, several times. What it begins with is for the policy to say:
+  /// one that grows jobs by itself begins with two.
+  bool change_membership(ProbeJob& job, std::int64_t ready) {
+    for (std::int32_t change = 0; change < kRescales; ++change) {
+      const std::int32_t wanted = ready == 1 ? 2 : 1;
+      ::poll(nullptr, 0, kProbeLookMs * kStepsLooks);
+      job.scale(wanted);
+      ::poll(nullptr, 0, kProbeLookMs);
+      const Awaited got = job.await("Running", wanted);
+      if (!got.reached()) {
+        leave_out(change == 0 ? "changes of membership" : "further changes of membership", got);
+        return false;
+      }
+      ready = wanted;
+    }
     return true;
+  }
+
+  void leave_out(const std::string& what, const Awaited& awaited) {
+    if (awaited.end != Awaited::End::Broken)
+      out_.remarks.push_back(what + " were not measured: the job for it " + awaited.why);
   }
 
   /// Waits for the report of the last worker's end.
   bool await_exit(ProbeJob& job) {
-    for (int look = 0; look < kPhaseLooks && !interrupted(); ++look) {
+    const auto limit = std::chrono::steady_clock::now() + kPhaseLimit;
+    while (session_.code() == ExitCode::Met) {
       if (!between(job.events(), {"JobFailed"}, "WorkersExited").empty()) return true;
+      if (interrupted()) session_.note(ExitCode::Interrupted);
+      if (std::chrono::steady_clock::now() > limit) {
+        out_.remarks.emplace_back(
+            "the stop was not measured: the job for it had not ended after two minutes");
+        return false;
+      }
       ::poll(nullptr, 0, kProbeLookMs);
     }
     return false;
@@ -275,7 +347,7 @@ class Probes {
   }
 
   /// "generation 2: rank 0 of 2, gloo on cpu, built in 4.2 ms, at step 60", from the second one on.
-  void take_rebuilds(const std::string& log) {
+  void take_rebuilds(const std::string& log, bool changed) {
     constexpr std::string_view kGeneration = "generation ";
     constexpr std::string_view kBuilt = ", built in ";
     for (std::size_t begin = 0; begin < log.size();) {
@@ -287,7 +359,7 @@ class Probes {
       if (line.starts_with("generation 1:")) continue;
       out_.rescales_s.push_back(std::strtod(line.c_str() + built + kBuilt.size(), nullptr) / 1e3);
     }
-    if (out_.rescales_s.empty())
+    if (out_.rescales_s.empty() && changed)
       out_.remarks.emplace_back("no worker stayed through a change of membership");
   }
 

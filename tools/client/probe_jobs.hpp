@@ -44,7 +44,8 @@ struct ProbeReport {
 };
 
 /// Runs the jobs one after the other; each is told on standard error. What fails sets the session's
-/// code, and nothing more is measured; the job that ran is stopped.
+/// code, and nothing more is measured; the job that ran is stopped. Only of the last job, that of
+/// memberships and the stop, what it does not tell is a remark.
 ProbeReport run_probes(Session& session, const ProbePlan& plan);
 
 }  // namespace orrery::cli
