@@ -58,11 +58,12 @@ std::string url_escaped(std::string_view text) {
 
 Result<HttpReply> Client::once(const HttpRequest& request,
                                const std::function<bool(std::string_view)>* on_text,
+                               Deadline reached_until,
                                Deadline deadline) {
   const auto stream = open_stream(
       options_.server,
       options_.tls,
-      connect_deadline(deadline,
+      connect_deadline(reached_until,
                        options_.others.size() + 1 - std::min(unreached_, options_.others.size())));
   if (!stream) {
     if (stream.errors().front().code == ErrorCode::Unavailable) ++unreached_;
@@ -121,11 +122,17 @@ bool Client::follow_leader(const HttpReply& reply) {
   return true;
 }
 
-Errors Client::in_words(const Errors& errors) const {
+Errors Client::in_words(const Errors& errors, bool late) const {
   Errors out = errors;
   for (Error& error : out) {
     if (error.code != ErrorCode::Unavailable) continue;
     error.subject = options_.server.text();
+    if (late) {
+      error.message =
+          "has not answered in time; what it was asked for may be done all the same; "
+          "give it longer with --timeout";
+      continue;
+    }
     for (const ServerAddress& other : options_.others) error.subject += ", " + other.text();
     error.message = "no controller answers: " + error.message +
                     "; start one with orrery up, or name another with --server or ORRERY_SERVER";
@@ -135,17 +142,21 @@ Errors Client::in_words(const Errors& errors) const {
 
 Result<HttpReply> Client::led(const HttpRequest& request,
                               const std::function<bool(std::string_view)>* on_text) {
-  const Deadline deadline = std::chrono::steady_clock::now() + options_.timeout;
+  const Deadline begun = std::chrono::steady_clock::now();
+  const Deadline reached_until = begun + options_.timeout;
+  const Deadline deadline = begun + time_for(request);
   int leaders = 0;
   while (true) {
     const std::size_t unreached = unreached_;
-    Result<HttpReply> reply = once(request, on_text, deadline);
+    Result<HttpReply> reply = once(request, on_text, reached_until, deadline);
     if (!reply) {
       // Only a controller that was not reached has certainly not received the request.
       const bool again = unreached_ > unreached && unreached_ <= options_.others.size();
       if (!again || interrupted()) {
+        const bool late = on_text == nullptr && unreached_ == unreached &&
+                          std::chrono::steady_clock::now() >= deadline;
         unreached_ = 0;
-        return in_words(reply.errors());
+        return in_words(reply.errors(), late);
       }
       turn_to_next();
       continue;
@@ -156,7 +167,7 @@ Result<HttpReply> Client::led(const HttpRequest& request,
     }
     const bool is_early = reply->status == 503;
     if (!is_early || interrupted() ||
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > deadline)
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > reached_until)
       return reply;
     turn_to_next();
     ::poll(nullptr, 0, kAgainAfterMs);

@@ -22,6 +22,7 @@ struct ClientOptions {
   std::string token;                          ///< Bearer token; empty: none.
   std::string user;                           ///< The user that runs this; empty: not known.
   std::chrono::milliseconds timeout{10'000};  ///< Of a whole request.
+  bool timeout_is_wished = false;             ///< Then no request takes longer.
   std::chrono::milliseconds stream_silence{
       60'000};  ///< A stream that says nothing so long is lost.
 };
@@ -32,6 +33,7 @@ struct HttpRequest {
   std::string body;
   std::string content_type = "application/json";
   std::string accept = "application/json";
+  std::chrono::milliseconds patience{0};  ///< That its answer may take beyond the timeout.
 };
 
 struct HttpReply {
@@ -52,8 +54,14 @@ class Client {
 
   const ClientOptions& options() const { return options_; }
 
+  /// How long the whole of it may take.
+  std::chrono::milliseconds time_for(const HttpRequest& request) const {
+    return options_.timeout +
+           (options_.timeout_is_wished ? std::chrono::milliseconds(0) : request.patience);
+  }
+
   /// The reply, good or not; at most 64 MiB of it. Errors: Unavailable where no controller
-  /// answers, with what to do; InvalidInput where an option is unfit.
+  /// answers, or none in time, with what to do; InvalidInput where an option is unfit.
   Result<HttpReply> send(const HttpRequest& request);
 
   /// Follows a reply as it comes: `on_text` takes pieces of a good one's body, and ends the stream
@@ -64,13 +72,14 @@ class Client {
  private:
   Result<HttpReply> once(const HttpRequest& request,
                          const std::function<bool(std::string_view)>* on_text,
+                         Deadline reached_until,
                          Deadline deadline);
   Result<HttpReply> led(const HttpRequest& request,
                         const std::function<bool(std::string_view)>* on_text);
   bool follow_leader(const HttpReply& reply);
   Deadline connect_deadline(Deadline deadline, std::size_t left) const;
   void turn_to_next();
-  Errors in_words(const Errors& errors) const;
+  Errors in_words(const Errors& errors, bool late) const;
 
   ClientOptions options_;
   std::size_t unreached_ = 0;  ///< Addresses in a row that could not be reached.

@@ -72,7 +72,8 @@ HttpRequest hypothetical(const JobSource& source,
   return {.method = "POST",
           .target = std::move(target),
           .body = source.text,
-          .content_type = "application/yaml"};
+          .content_type = "application/yaml",
+          .patience = kForecastPatience};
 }
 
 }  // namespace orrery::cli

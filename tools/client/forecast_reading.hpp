@@ -1,6 +1,7 @@
 // Forecasts as a controller tells them.
 #pragma once
 
+#include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -8,6 +9,10 @@
 #include "tools/client/job_sources.hpp"
 
 namespace orrery::cli {
+
+/// What a forecast may take beyond other answers: the controller itself gives up after
+/// `forecast.deadline`, 10 s by default, and others may wait before it.
+inline constexpr std::chrono::seconds kForecastPatience{50};
 
 /// The answer that a document of /api/v1/forecast is. Its `now` is the zero of time: documents tell
 /// of spans only.

@@ -62,7 +62,8 @@ std::optional<HttpRequest> question_of(Session& session,
   }
   std::string target = "/api/v1/forecast?";
   if (!all) target += "job=" + url_escaped(full_name(operand)) + "&";
-  return HttpRequest{.target = target + forecast_query(how).substr(1)};
+  return HttpRequest{.target = target + forecast_query(how).substr(1),
+                     .patience = kForecastPatience};
 }
 
 std::string outcomes_table(const json& accuracy, const ConsoleTraits& traits) {

@@ -108,6 +108,7 @@ Result<ClientOptions> client_options(const Arguments& arguments) {
   if (const auto timeout = arguments.value("--timeout")) {
     if (const auto seconds = whole_number("--timeout", *timeout, 1, kTimeoutMaxS)) {
       out.timeout = std::chrono::seconds(*seconds);
+      out.timeout_is_wished = true;
     } else {
       keep(seconds.errors());
     }

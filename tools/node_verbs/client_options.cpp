@@ -27,7 +27,7 @@ std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
         .takes_path = true},
        {.name = "--timeout",
         .value = "SECONDS",
-        .help = "how long an answer may take (default: 10)"}});
+        .help = "how long an answer may take (default: 10, a forecast 60)"}});
   return own;
 }
 

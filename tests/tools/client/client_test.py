@@ -675,6 +675,19 @@ class ReachingTest(VerbTest):
             key.chmod(mode)
             done = self.expect(2, *words)
             self.assertIn(f"{key}: rights: mode {mode:04o} found, others can read or write it and "
+    def test_a_controller_that_is_late_is_no_absent_one(self):
+        over = threading.Event()
+        self.addCleanup(over.set)
+
+        def late(_):
+            over.wait(60)
+            return 200, {"jobs": []}
+        self.fake.answers[("GET", "/api/v1/jobs")] = late
+        error = self.expect(5, "get", "--timeout", "1").stderr
+        self.assertIn(f"{self.fake.url}: has not answered in time", error)
+        self.assertIn("--timeout", error)
+        self.assertNotIn("orrery up", error)
+
                           "take it for theirs; 0600 is needed: chmod 600", done.stderr)
         self.assertEqual(self.fake.asked, [], "nothing was asked with it")
         key.chmod(0o600)
