@@ -66,7 +66,7 @@ Result<std::string> job_of_document(Session& session,
 }
 
 /// What the controller foretells of every job of a file, which was not submitted. Where it makes no
-/// forecast now, why is told, and the trial is good all the same.
+/// forecast now, why is told, and the trial is good all the same; not where it could never start.
 json foretell(Session& session, const JobSource& source, bool tells) {
   json out = json::array();
   for (const JobSpec& spec : source.jobs) {
@@ -74,12 +74,15 @@ json foretell(Session& session, const JobSource& source, bool tells) {
     const json document =
         reply ? json::parse(reply->body, nullptr, false) : json(json::value_t::discarded);
     if (!reply || !reply->is_good() || document.is_discarded()) {
-      const std::string why = text_of(member_of(document, "error"), "message");
+      const std::string why =
+          reply ? text_of(member_of(document, "error"), "message") : reply.errors().front().message;
       session.console().err("remark: " + short_name(spec.name) + ": no forecast" +
                             (why.empty() ? "" : ": " + why) + "\n");
       continue;
     }
-    if (tells) session.console().out(forecast_page(forecast_of(document)));
+    const ForecastAnswer answer = forecast_of(document);
+    if (tells) session.console().out(forecast_page(answer));
+    if (!answer.jobs.empty() && answer.jobs.front().never_fits) session.note(ExitCode::Unmet);
     out.push_back(document);
   }
   return out;
@@ -145,6 +148,8 @@ ExitCode run_submit(const Arguments& arguments, Console& console) {
       for (json& each : foretell(session, source, !as_json))
         out["forecasts"].push_back(std::move(each));
   }
+  if (action.dry_run && list_of(out, "forecasts").size() > 1)
+    console.err("remark: each job is foretold as if none of the others were submitted\n");
   if (as_json) console.out(out.dump(2) + "\n");
   return session.code();
 }

@@ -468,6 +468,23 @@ roles:
 
     def test_several_jobs_are_all_checked_before_the_first_is_taken(self):
         other = self.write("other.yaml", JOB_FILE.replace("train", "other"))
+    def test_a_trial_of_what_can_never_fit_is_unmet(self):
+        self.fake.answers[("POST", "/api/v1/forecast")] = (200, {
+            "jobs": [{"name": "default.train", "starts_in_s": None, "ends_in_s": None, "nodes": [],
+                      "never_fits": True, "waits_for": "needs 40 devices"}], "delays": [], "runs": 1})
+        for more in [(), ("--json",)]:
+            self.assertIn("40 devices", self.expect(1, "submit", self.path, "--dry-run", *more).stdout)
+
+    def test_a_trial_of_several_jobs_says_that_each_stands_alone(self):
+        self.fake.answers[("POST", "/api/v1/forecast")] = lambda url: (200, {
+            "jobs": [{"name": urllib.parse.parse_qs(url.query)["only"][0], "starts_in_s": 0,
+                      "ends_in_s": 60, "nodes": ["n1"]}], "delays": [], "runs": 1})
+        other = self.write("other.yaml", JOB_FILE.replace("train", "other"))
+        remark = "remark: each job is foretold as if none of the others were submitted\n"
+        for more in [(), ("--json",)]:
+            self.assertEqual(self.expect(0, "submit", self.path, other, "--dry-run", *more).stderr, remark)
+        self.assertEqual(self.expect(0, "submit", other, "--dry-run").stderr, "")
+
 
         def answer(url):
             query = urllib.parse.parse_qs(url.query)
