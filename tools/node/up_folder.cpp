@@ -17,6 +17,7 @@
 
 #include "runtime/config/address.hpp"
 #include "runtime/devices/host.hpp"
+#include "tools/node/planner_process.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -176,6 +177,10 @@ Result<UpOptions> up_options(const Arguments& arguments) {
                                  "; make it, or correct the path"));
   }
   out.policy = arguments.value("--policy").value_or("");
+  if (!out.policy.empty())
+    if (const auto policy = policy_of({out.policy, {}, 0}); !policy)
+      for (const Error& error : policy.errors())
+        errors.push_back({.subject = "orrery up: --policy", .message = error.message});
   out.state = arguments.value("--state").value_or("");
   out.sets = arguments.values("--set");
   out.agent_sets = arguments.values("--agent-set");
