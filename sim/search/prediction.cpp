@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/percentile.hpp"
 #include "core/base/random.hpp"
 #include "sim/fabric/make_fabric.hpp"
 #include "sim/steps/loop_stages.hpp"
@@ -34,11 +35,6 @@ bool have_a_common_node(const RolePlaces& one, const RolePlaces& other) {
     return std::any_of(
         other.runs.begin(), other.runs.end(), [&](const DeviceRun& b) { return a.node == b.node; });
   });
-}
-
-double percentile_90(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) * 9 / 10];
 }
 
 }  // namespace
@@ -155,7 +151,7 @@ std::optional<Prediction> Predictor::predict(const Candidate& candidate) {
   }
   out.path *= 1 / static_cast<double>(turns.size());
   out.step_s = out.path.seconds();
-  out.step_p90_s = percentile_90(std::move(seconds));
+  out.step_p90_s = percentile_by_selection(seconds, 0.9);
   out.idle = idle_of(out, pipeline, turns);
   return out;
 }

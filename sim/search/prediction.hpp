@@ -21,7 +21,7 @@ struct Prediction {
   Candidate candidate;
   std::vector<RolePlaces> places;  ///< By role.
   double step_s = 0;               ///< Mean of the turns.
-  double step_p90_s = 0;           ///< Nine tenths of the turns are no longer.
+  double step_p90_s = 0;           ///< The 90th percentile of the turns (core/base/percentile.hpp).
   TurnPath path;                   ///< Mean of the turns.
   double idle = 0;                 ///< Of the devices in use, over the turn: 0 to 1.
   std::int32_t devices = 0;        ///< In use.

@@ -120,6 +120,16 @@ TEST(Search, PredictsWhatIsWrittenBesideWhatItFinds) {
   EXPECT_FALSE((*Found(searched)).written) << "five devices are needed";
 }
 
+TEST(Search, TellsTheTailOfAFewTurnsToo) {
+  for (const std::int32_t turns : {1, 2, 5}) {
+    const Found found({}, {.turns = turns});
+    if (turns == 1)
+      EXPECT_EQ(found.best().step_p90_s, found.best().step_s);
+    else
+      EXPECT_GT(found.best().step_p90_s, found.best().step_s) << turns;
+  }
+}
+
 TEST(Search, IsBoundedOnLargeClusters) {
   Searched searched;
   searched.cluster = "{nodes: 1024, gpus_per_node: 8, gpu: h100}";
