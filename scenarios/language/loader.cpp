@@ -1,5 +1,6 @@
 #include "scenarios/language/loader.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -87,6 +88,21 @@ Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string
   return scenario;
 }
 
+/// A scenario that names no policy has `fifo`: said here where `overrides` set its parameters
+/// alone.
+void name_policy(YamlNode& root, const std::vector<Override>& overrides) {
+  const bool takes_parameters = std::ranges::any_of(
+      overrides, [](const Override& each) { return each.path.starts_with("policy."); });
+  if (!takes_parameters || !root.is_map() || root.find("policy") != nullptr) return;
+  YamlEntry entry;
+  entry.key = "policy";
+  entry.key_origin = root.origin;
+  entry.value.kind = YamlNode::Kind::Scalar;
+  entry.value.origin = root.origin;
+  entry.value.scalar = PolicyChoice{}.name;
+  root.entries.push_back(std::move(entry));
+}
+
 /// Whether files that a scenario names in its language may be opened.
 enum class Opens : std::uint8_t { Nothing, Calibration };
 
@@ -98,6 +114,7 @@ Result<Scenario> parsed(std::string_view text,
   if (!root) return root.errors();
   if (root->is_null()) root->origin.line = 1;
 
+  name_policy(*root, overrides);
   std::vector<std::string> places{file};
   Errors errors;
   for (const Override& override : overrides) {

@@ -42,6 +42,15 @@ TEST(Overrides, APolicyNameTakesParameters) {
   EXPECT_EQ(scenario.policy.parameters[0].place, "--set policy.backfill_depth=10");
 }
 
+TEST(Overrides, ThePolicyThatNobodyNamesTakesParameters) {
+  const std::string text = with_cluster("jobs: [{name: a, work: 60s}]\n");
+  const Scenario scenario = load(text, {{"policy.quantum", "10s"}});
+  EXPECT_EQ(scenario.policy.name, "fifo");
+  ASSERT_EQ(scenario.policy.parameters.size(), 1U);
+  EXPECT_EQ(scenario.policy.parameters[0].key, "quantum");
+  EXPECT_EQ(load(text, {{"policy.quantum", "10s"}, {"policy.name", "las"}}).policy.name, "las");
+}
+
 TEST(Overrides, TheirErrorsNameThemAndComeLast) {
   EXPECT_THAT(errors_of("seed: x\n" + kText, {{"cluster.nodes", "none"}}),
               ElementsAre(HasSubstr("test.yaml:1: seed: is 'x'"),
