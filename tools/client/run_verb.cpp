@@ -50,7 +50,9 @@ std::string free_name(Session& session, const std::string& base) {
   return base + "-" + std::to_string(number);
 }
 
-Result<JobSource> job_source(const RunRequest& request, const RunPlan& plan) {
+Result<JobSource> job_source(const RunRequest& request,
+                             const RunPlan& plan,
+                             Console* tells_warnings = nullptr) {
   JobSource out{.path = "orrery run", .text = run_job_file(request, plan), .sets = request.sets};
   scenarios::JobFileOptions options;
   options.other_priority_classes = true;
@@ -59,6 +61,7 @@ Result<JobSource> job_source(const RunRequest& request, const RunPlan& plan) {
   auto file = scenarios::parse_job_file(out.text, out.path, options);
   if (!file) return file.errors();
   out.jobs = std::move(file->jobs);
+  if (tells_warnings != nullptr) tells_warnings->warnings(file->warnings);
   return out;
 }
 
@@ -166,7 +169,7 @@ ExitCode print_run(const RunRequest& request,
                    const RunMode& mode,
                    Console& console) {
   const Result<RunPlan> plan = run_plan(request, nodes, mode.share);
-  const Result<JobSource> source = plan ? job_source(request, *plan) : plan.errors();
+  const Result<JobSource> source = plan ? job_source(request, *plan, &console) : plan.errors();
   if (!source) {
     console.errors(source.errors());
     return ExitCode::BadInput;
@@ -192,7 +195,8 @@ ExitCode run_job(const RunRequest& request,
   Result<RunPlan> plan = run_plan(request, nodes, mode.share);
   if (!plan) return session.tell(plan.errors());
   // Before a name is asked for: what is wrong with the job is wrong under any.
-  if (const auto source = job_source(request, *plan); !source) return session.tell(source.errors());
+  if (const auto source = job_source(request, *plan, &session.console()); !source)
+    return session.tell(source.errors());
   RunHost* waits = mode.detach ? nullptr : &host();
   const std::string job = submit(request, *plan, session);
   if (job.empty()) return session.code();

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/workers/worker_environment.hpp"
 #include "scenarios/language/manifests/pod_template.hpp"
 #include "scenarios/language/readers.hpp"
 #include "scenarios/language/yaml/overrides.hpp"
@@ -165,7 +166,10 @@ class JobFileReader {
     read_estimate(job, spec);
     if (ground_.is_known() && ground_.groups().empty()) refuse_placements(job, node);
     need_commands(job, spec);
-    if (spec.roles.size() <= kRolesMax) judge_words(reading_, job, spec);
+    if (spec.roles.size() <= kRolesMax) {
+      judge_words(reading_, job, spec);
+      warn_of_overruled(job, spec);
+    }
     check_job(job, spec, JobUse::Run, places_sound);
     need_own_name(job, spec.name);
     jobs_.push_back(std::move(spec));
@@ -222,6 +226,23 @@ class JobFileReader {
           origin,
           spec.name + ": role " + (role.name.empty() ? "?" : role.name),
           "has no command, one is needed, for a controller runs real programs; " + remedy);
+    }
+  }
+
+  /// A variable that is computed for every worker, whatever its role says.
+  static void warn_of_overruled(const MapReader& job, const JobSpec& spec) {
+    const auto warn = [&](const RoleSpec& role, const char* where, const auto& environment) {
+      for (const std::string& name :
+           workers::computed_names_in(environment, spec.worker_family, DeviceVendor::Nvidia))
+        job.reading().warn(
+            origin_of_role(job, role.name),
+            spec.name + ": role " + role.name,
+            where + name + ", which identifies a worker and is computed; leave it out");
+    };
+    for (const RoleSpec& role : spec.roles) {
+      warn(role, "env sets ", role.environment);
+      for (const NodeProgram& program : role.process->on_nodes)
+        warn(role, "env of on_nodes sets ", program.environment);
     }
   }
 

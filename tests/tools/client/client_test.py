@@ -233,6 +233,14 @@ class ChangesTest(VerbTest):
         self.assertGreater(int(query["request"][0]), 0)
         self.assertEqual(headers["Content-Type"], "application/yaml")
 
+    def test_a_variable_that_is_computed_is_told_by_name(self):
+        path = self.write("job.yaml", JOB_FILE.replace("devices: 0", "env: {ORRERY_RANK: 9}"))
+        self.fake.answers = {("POST", "/api/v1/jobs"): (200, {"jobs": [{"name": "default.train"}]})}
+        said = "env sets ORRERY_RANK, which identifies a worker and is computed"
+        self.assertIn(f"job.yaml:3: default.train: role main: warning: {said}", self.expect(0, "submit", path).stderr)
+        done = self.expect(0, "run", "--dry-run", "--standalone", "--env", "ORRERY_RANK=9", "train.py")
+        self.assertIn(said, done.stderr)
+
     def test_nothing_is_sent_where_one_file_is_broken(self):
         good = self.write("good.yaml", JOB_FILE)
         bad = self.write("bad.yaml", "nonsense\n")
@@ -460,14 +468,6 @@ roles:
         self.assertEqual(done.stdout, "train: would be taken\n")
         self.assertEqual(done.stderr, "remark: train: no forecast: too many wait\n")
 
-    def test_what_no_cluster_could_place_is_told_here(self):
-        path = self.write("bad.yaml", self.PLACED.replace('"0-7"', '"7-0"'))
-        self.assertIn("bad.yaml:4: job train: roles.actor.placement",
-                      self.expect(2, "submit", path).stderr)
-        self.assertEqual(self.fake.asked, [])
-
-    def test_several_jobs_are_all_checked_before_the_first_is_taken(self):
-        other = self.write("other.yaml", JOB_FILE.replace("train", "other"))
     def test_a_trial_of_what_can_never_fit_is_unmet(self):
         self.fake.answers[("POST", "/api/v1/forecast")] = (200, {
             "jobs": [{"name": "default.train", "starts_in_s": None, "ends_in_s": None, "nodes": [],
@@ -485,6 +485,14 @@ roles:
             self.assertEqual(self.expect(0, "submit", self.path, other, "--dry-run", *more).stderr, remark)
         self.assertEqual(self.expect(0, "submit", other, "--dry-run").stderr, "")
 
+    def test_what_no_cluster_could_place_is_told_here(self):
+        path = self.write("bad.yaml", self.PLACED.replace('"0-7"', '"7-0"'))
+        self.assertIn("bad.yaml:4: job train: roles.actor.placement",
+                      self.expect(2, "submit", path).stderr)
+        self.assertEqual(self.fake.asked, [])
+
+    def test_several_jobs_are_all_checked_before_the_first_is_taken(self):
+        other = self.write("other.yaml", JOB_FILE.replace("train", "other"))
 
         def answer(url):
             query = urllib.parse.parse_qs(url.query)
@@ -667,6 +675,19 @@ class ReachingTest(VerbTest):
         self.assertIn("the journal cannot be written",
                       self.expect(5, "stop", "a", "--timeout", "1").stderr)
 
+    def test_a_controller_that_is_late_is_no_absent_one(self):
+        over = threading.Event()
+        self.addCleanup(over.set)
+
+        def late(_):
+            over.wait(60)
+            return 200, {"jobs": []}
+        self.fake.answers[("GET", "/api/v1/jobs")] = late
+        error = self.expect(5, "get", "--timeout", "1").stderr
+        self.assertIn(f"{self.fake.url}: has not answered in time", error)
+        self.assertIn("--timeout", error)
+        self.assertNotIn("orrery up", error)
+
     def test_the_leader_is_followed(self):
         leader = Fake()
         self.addCleanup(leader.close)
@@ -692,19 +713,6 @@ class ReachingTest(VerbTest):
             key.chmod(mode)
             done = self.expect(2, *words)
             self.assertIn(f"{key}: rights: mode {mode:04o} found, others can read or write it and "
-    def test_a_controller_that_is_late_is_no_absent_one(self):
-        over = threading.Event()
-        self.addCleanup(over.set)
-
-        def late(_):
-            over.wait(60)
-            return 200, {"jobs": []}
-        self.fake.answers[("GET", "/api/v1/jobs")] = late
-        error = self.expect(5, "get", "--timeout", "1").stderr
-        self.assertIn(f"{self.fake.url}: has not answered in time", error)
-        self.assertIn("--timeout", error)
-        self.assertNotIn("orrery up", error)
-
                           "take it for theirs; 0600 is needed: chmod 600", done.stderr)
         self.assertEqual(self.fake.asked, [], "nothing was asked with it")
         key.chmod(0o600)
