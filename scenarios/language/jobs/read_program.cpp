@@ -14,6 +14,12 @@ void read_command(const MapReader& reader, std::string_view key, std::vector<std
     to = {"/bin/sh", "-c", command->scalar};
   else
     reader.read_texts(key, to);
+  if (command == nullptr || to.empty()) return;
+  const std::string& program = command->is_scalar() ? command->scalar : to.front();
+  if (program.find_first_not_of(" \t\r\n") == program.npos)
+    reader.fail(key,
+                "names no program, one is needed; write for example " + std::string(key) +
+                    ": [python3, train.py]");
 }
 
 void read_isolation(const MapReader& role, IsolationSpec& to) {

@@ -88,6 +88,29 @@ jobs:
   EXPECT_THAT(file->warnings, IsEmpty());
 }
 
+TEST(JobFile, AVariableThatIsComputedIsToldByName) {
+  const auto file = parse_job_file(
+      "name: a\nfamily: torch\nroles:\n  m:\n    command: [x]\n    env: {RANK: '7', COLOUR: green, "
+      "ORRERY_RANK: '9'}\n",
+      "jobs.yaml");
+  ASSERT_TRUE(file);
+  EXPECT_THAT(texts_of(file->warnings),
+              ElementsAre("jobs.yaml:4: default.a: role m: env sets RANK, which identifies a "
+                          "worker and is computed; leave it out",
+                          "jobs.yaml:4: default.a: role m: env sets ORRERY_RANK, which identifies "
+                          "a worker and is computed; leave it out"));
+}
+
+TEST(JobFile, ACommandNamesAProgram) {
+  for (const char* command : {"\"\"", "' '", "[\"\"]", "['  ', x]"}) {
+    EXPECT_THAT(job_file_errors("name: a\ncommand: " + std::string(command) + "\n"),
+                ElementsAre("jobs.yaml:2: job a: command: names no program, one is needed; write "
+                            "for example command: [python3, train.py]"));
+  }
+  EXPECT_THAT(job_file_errors("name: a\nroles:\n  m: {command: [x], sub_master: {command: ''}}\n"),
+              ElementsAre(StartsWith("jobs.yaml:3: job a: roles.m.sub_master.command: names no")));
+}
+
 TEST(JobFile, AnAnchorOfAnotherDocumentIsUnknown) {
   EXPECT_THAT(job_file_errors("name: a\ncommand: &c [x]\n---\nname: b\ncommand: *c\n"),
               ElementsAre(StartsWith("jobs.yaml:5: YAML: ")));
