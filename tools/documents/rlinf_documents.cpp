@@ -89,6 +89,11 @@ Result<scenarios::PlacementContext> placement_context(const DocumentWords& words
                               enum_choices<scenarios::RlinfProgram>() + "; correct it"};
   }
   if (!words.nodes) return context;
+  if (words.nodes->empty())
+    return Error{.subject = "--nodes",
+                 .message =
+                     "is empty, nodes or a file of them are needed; write for example "
+                     "--nodes 8xH100:2"};
   Result<YamlNode> nodes = Error{};
   if (scenarios::are_inventory_words(*words.nodes)) {
     nodes = scenarios::inventory_of_words(*words.nodes);
