@@ -66,6 +66,12 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// A name as a person writes it, quoted where YAML would take it for nothing.
+std::string word(const std::string& text) {
+  const bool is_nothing = text == "null" || text == "Null" || text == "NULL";
+  return is_nothing ? quoted(text) : text;
+}
+
 std::string quoted_list(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ", ") + quoted(word);
@@ -117,8 +123,8 @@ Result<RunPlan> run_plan(const RunRequest& request,
 }
 
 std::string run_job_file(const RunRequest& request, const RunPlan& plan) {
-  std::string out = "name: " + plan.name + "\nfamily: torch\n";
-  if (!request.priority.empty()) out += "priority: " + request.priority + "\n";
+  std::string out = "name: " + word(plan.name) + "\nfamily: torch\n";
+  if (!request.priority.empty()) out += "priority: " + word(request.priority) + "\n";
   if (!request.group.empty()) out += "group: " + quoted(request.group) + "\n";
   // All start anew when one fails, as under torchrun: peers of a rank that is gone wait for it.
   out += "recovery: job\nbackoff_limit: " + std::to_string(request.max_restarts) + "\n";
@@ -126,7 +132,7 @@ std::string run_job_file(const RunRequest& request, const RunPlan& plan) {
     out += "virtual_clusters:\n  nodes: {nodes: " + std::to_string(request.nodes_min) +
            ", bundles_per_node: " + std::to_string(plan.per_node) +
            ", devices_per_bundle: " + std::to_string(plan.devices) + ", strategy: strict_spread}\n";
-  out += "roles:\n  " + request.role + ":\n";
+  out += "roles:\n  " + word(request.role) + ":\n";
   if (request.is_elastic()) {
     out += "    replicas: {min: " + std::to_string(plan.world_min(request)) +
            ", max: " + std::to_string(request.nodes_max * plan.per_node) +
@@ -142,7 +148,7 @@ std::string run_job_file(const RunRequest& request, const RunPlan& plan) {
   if (environment.empty()) return out;
   out += "    env:\n";
   for (const KeyValue& variable : environment)
-    out += "      " + variable.key + ": " + quoted(variable.value) + "\n";
+    out += "      " + word(variable.key) + ": " + quoted(variable.value) + "\n";
   return out;
 }
 

@@ -393,6 +393,16 @@ TEST(RunPlan, ProcessesOfAClusterOfTheirOwnShareItsNodes) {
               HasSubstr("    cpu: 1\n    memory: 1GiB\n"));
 }
 
+TEST(RunPlan, ANameThatYamlTakesForNothingIsAName) {
+  const std::string file =
+      job_file({"--role", "null", "--env", "NULL=x", "null.py"}, nodes_of({0}));
+  const auto jobs = scenarios::parse_job_file(file, "run");
+  ASSERT_TRUE(jobs) << file;
+  EXPECT_EQ(jobs->jobs.front().name, "default.null");
+  EXPECT_EQ(jobs->jobs.front().roles.front().name, "null");
+  EXPECT_THAT(file, HasSubstr("\"NULL\": \"x\""));
+}
+
 TEST(RunPlan, TheJobIsWhatItsFileSays) {
   const auto jobs = scenarios::parse_job_file(
       job_file({"--nnodes", "2", "--nproc-per-node", "4", "--max-restarts", "2", "train.py"},
