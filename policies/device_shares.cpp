@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -157,10 +158,22 @@ Shares isolated_shares(const Sharing& sharing) {
   return out;
 }
 
+/// Places in `Sharing::jobs`, the highest priority first; equal ones stay in order of age.
+static std::vector<std::size_t> in_queue_order(const Sharing& sharing) {
+  std::vector<std::size_t> order(sharing.jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto comes_first = [&](std::size_t a, std::size_t b) {
+    return sharing.jobs[a].priority > sharing.jobs[b].priority;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), comes_first))
+    std::stable_sort(order.begin(), order.end(), comes_first);
+  return order;
+}
+
 Shares fifo_shares(const Sharing& sharing) {
   Shares out(sharing.jobs.size(), std::vector<double>(sharing.devices.size()));
   std::vector<double> left = sharing.devices;
-  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+  for (const std::size_t i : in_queue_order(sharing)) {
     const SharingJob& job = sharing.jobs[i];
     bool fits = false;
     std::size_t best = left.size();

@@ -9,8 +9,10 @@ namespace orrery::policies {
 
 /// One job of a sharing.
 struct SharingJob {
-  double devices = 1;         ///< It holds while it runs, above 0; parts of one count as parts.
-  double weight = 1;          ///< Above 0.
+  double devices = 1;  ///< It holds while it runs, above 0; parts of one count as parts.
+  double weight = 1;   ///< Above 0.
+  std::int32_t priority =
+      0;  ///< Its user's; only `fifo_shares` looks: rounds ask it by themselves.
   std::vector<double> speed;  ///< Steps per second on each type; 0: it does not run there.
   double left = 0;            ///< Steps.
   double age_s = 0;           ///< Since its submission.
@@ -55,9 +57,9 @@ enum class SpareShares : std::uint8_t {
 /// is more than all its time.
 Shares isolated_shares(const Sharing& sharing);
 
-/// In order of age each job gets the type on which it is fastest of those that are left; one that
-/// is slower everywhere it fits than anywhere, that is, cannot run there, is passed over, and the
-/// first that fits nowhere ends it.
+/// In order of priority, then age, each job gets the type on which it is fastest of those that are
+/// left; one that is slower everywhere it fits than anywhere, that is, cannot run there, is passed
+/// over, and the first that fits nowhere ends it.
 Shares fifo_shares(const Sharing& sharing);
 
 /// As if all types were equally fast.

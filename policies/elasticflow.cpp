@@ -21,11 +21,6 @@ std::int32_t devices_of_size(const JobRow& row, std::int32_t replicas) {
   return replicas * row.demand.devices + row.rest_devices;
 }
 
-/// What the job holds, in thousandths of devices.
-std::int64_t thousandths_held(const JobRow& row) {
-  return row.has_parts() ? row.thousandths_at(row.replicas) : std::int64_t{row.devices_held} * 1000;
-}
-
 bool is_resizable(const ClusterView& view, const JobView& job) {
   return job.row.preemptible && job.spec.roles.size() == 1 && !view.is_seated(job.row.id);
 }
@@ -118,7 +113,7 @@ FreeProfile ElasticFlow::free_of_fixed(const ClusterView& view) const {
           std::max<std::int64_t>(1, (left.ns + parameters_.period.ns - 1) / parameters_.period.ns);
       until_s = slots * slot_s();
     }
-    free.take(0, until_s, thousandths_held(row));
+    free.take(0, until_s, closed_.held_elsewhere(row));
   }
   return free;
 }
@@ -150,14 +145,28 @@ ElasticFlow::Candidate ElasticFlow::candidate(const ClusterView& view, JobId id,
   made.id = id;
   made.priority = job.row.priority;
   made.may_change = job.row.preemptible;
-  for (const std::int32_t n : sizes_of(view, job)) {
+  // With the size that it has it keeps its nodes, and of closed ones it takes nothing from anybody.
+  std::vector<std::int32_t> sizes = sizes_of(view, job);
+  const bool within =
+      job.row.replicas >= job.row.min_replicas && job.row.replicas <= job.row.max_replicas;
+  const std::int64_t closed = job.row.holds && within ? closed_.held(id) : 0;
+  const std::int64_t takes_now = job.row.thousandths_at(job.row.replicas) - closed;
+  if (closed > 0) {
+    std::erase_if(sizes, [&](std::int32_t n) {
+      return n == job.row.replicas ||
+             (n < job.row.replicas && job.row.thousandths_at(n) >= takes_now);
+    });
+    sizes.insert(std::lower_bound(sizes.begin(), sizes.end(), job.row.replicas), job.row.replicas);
+  }
+  for (const std::int32_t n : sizes) {
     const auto iteration = estimates_->iteration_time(job.spec, n);
     const double rate =
         iteration && *iteration > Duration::zero() ? 1 / iteration->in_seconds() : n;
     // A larger size that is no faster is of no use.
     if (!made.columns.empty() && (!iteration || rate <= made.columns.back().rate)) continue;
     made.replicas.push_back(n);
-    made.columns.push_back({job.row.thousandths_at(n), rate});
+    const bool stays = closed > 0 && n == job.row.replicas;
+    made.columns.push_back({stays ? takes_now : job.row.thousandths_at(n), rate});
   }
   made.iterations = iterations_left(view, job);
   if (deadline.is_never()) return made;
@@ -170,9 +179,11 @@ ElasticFlow::Candidate ElasticFlow::candidate(const ClusterView& view, JobId id,
 
 // ---- Admission ----
 
-SharePlan ElasticFlow::planned(const FreeProfile& free, const Candidate& job) const {
-  return job.may_change ? minimum_share(free, 0, job.work(), slot_s())
-                        : whole_run(free, 0, job.work(), slot_s());
+SharePlan ElasticFlow::planned(const FreeProfile& free,
+                               const Candidate& job,
+                               std::int64_t from_s) const {
+  return job.may_change ? minimum_share(free, from_s, job.work(), slot_s())
+                        : whole_run(free, from_s, job.work(), slot_s());
 }
 
 std::vector<JobId> ElasticFlow::late_among(FreeProfile free,
@@ -260,6 +271,16 @@ bool ElasticFlow::grant(const ClusterView& view,
   return true;
 }
 
+/// Whether the job, if it waits, finds a place on nodes as far as this cycle knows.
+bool ElasticFlow::may_start(const ClusterView& view, JobId id) {
+  return view.row(id).holds || misfits_.may_choose(view, id);
+}
+
+/// It was granted something.
+void ElasticFlow::note_started(const ClusterView& view, const Candidate& job) {
+  if (!view.row(job.id).holds && job.column >= 0) misfits_.note_chosen(view, job.id);
+}
+
 /// Admitted jobs of a priority from `above` on: each its share of now, and then to those that need
 /// nothing yet what is left.
 void ElasticFlow::serve_admitted(const ClusterView& view, std::int32_t above, Cycle& cycle) {
@@ -271,18 +292,27 @@ void ElasticFlow::serve_admitted(const ClusterView& view, std::int32_t above, Cy
            cycle.admitted[cycle.admitted_next].priority == priority;
          ++cycle.admitted_next) {
       Candidate job = std::move(cycle.admitted[cycle.admitted_next]);
+      if (!may_start(view, job.id)) {
+        // It waits for nodes: from the next cycle on it is planned for.
+        take_share(cycle.free, planned(cycle.free, job, slot_s()), job.columns);
+        continue;
+      }
       job.plan = planned(cycle.free, job);
       std::int32_t column = job.plan.first_column();
       while (column >= 0 && (job.columns[static_cast<std::size_t>(column)].room > cycle.left() ||
                              !grant(view, job, column, cycle)))
         --column;
       take_share(cycle.free, job.plan, job.columns);
+      note_started(view, job);
       cycle.candidates.push_back(std::move(job));
     }
     for (std::size_t i = first; i < cycle.candidates.size(); ++i) {
       Candidate& job = cycle.candidates[i];
       if (job.column >= 0 || !job.may_change || job.plan.first_column() >= 0) continue;
-      if (job.columns[0].room > cycle.left() || !grant(view, job, 0, cycle)) continue;
+      if (job.columns[0].room > cycle.left() || !may_start(view, job.id) ||
+          !grant(view, job, 0, cycle))
+        continue;
+      note_started(view, job);
       cycle.soft += job.columns[0].room;
     }
   }
@@ -309,6 +339,7 @@ void ElasticFlow::start_best_effort(const ClusterView& view, JobId id, Cycle& cy
     if (job.may_change) job.plan = minimum_share(cycle.free, 0, job.work(), slot_s());
     take_share(cycle.free, job.plan, job.columns);
   }
+  note_started(view, job);
   cycle.candidates.push_back(std::move(job));
 }
 
@@ -325,6 +356,7 @@ void ElasticFlow::serve_best_effort(const ClusterView& view, Cycle& cycle) {
   view.waiting().for_each([&](const WaitEntry& entry) {
     // What is left never grows. The entry's devices are thousandths rounded up.
     if ((std::int64_t{entry.devices} - 1) * 1000 >= cycle.left()) return true;
+    if (!misfits_.may_choose(view, entry.job)) return true;
     const JobRow& row = view.row(entry.job);
     while (next != holders.end() && comes_before(view.row(*next), row)) serve_holder();
     serve_admitted(view, row.priority, cycle);
@@ -410,15 +442,27 @@ void ElasticFlow::tell_best_effort(const ClusterView& view, Plan& plan) {
 
 Plan ElasticFlow::allocate(const JobView& /*job*/, const ClusterView& view) {
   note_changes(view);
+  misfits_.follow(view);
   return {};
 }
 
 Plan ElasticFlow::optimize(const ClusterView& view) {
   absorb(view);
+  misfits_.follow(view);
   // Between two cycles nothing is planned anew.
   const std::int64_t number = view.now().ns / parameters_.period.ns;
   if (number <= cycle_) return {};
   cycle_ = number;
+  closed_.begin(view);
+  misfits_.begin();
+  Plan plan = plan_round(view);
+  while (misfits_.choose_again()) plan = plan_round(view);
+  tell_best_effort(view, plan);
+  return plan;
+}
+
+/// Chooses sizes by count, and nodes for them.
+Plan ElasticFlow::plan_round(const ClusterView& view) {
   Cycle cycle{free_of_fixed(view), 0, {}, 0, {}, {}};
   admit(view, cycle.free, cycle.admitted);
   serve_best_effort(view, cycle);
@@ -427,9 +471,7 @@ Plan ElasticFlow::optimize(const ClusterView& view) {
   for (const Candidate& job : cycle.candidates)
     sized.push_back(
         {job.id, job.column < 0 ? 0 : job.replicas[static_cast<std::size_t>(job.column)]});
-  Plan plan = placer_.place(view, std::move(sized));
-  tell_best_effort(view, plan);
-  return plan;
+  return placer_.place(view, std::move(sized), misfits_);
 }
 
 void ElasticFlow::save(ByteWriter& out) const {

@@ -12,7 +12,9 @@
 
 #include "core/models/speed_estimates.hpp"
 #include "core/plan/policy.hpp"
+#include "policies/closed_nodes.hpp"
 #include "policies/deadline_plan.hpp"
+#include "policies/misfits.hpp"
 #include "policies/sized_placer.hpp"
 
 namespace orrery::policies {
@@ -103,10 +105,12 @@ class ElasticFlow : public Policy {
   FreeProfile free_of_fixed(const ClusterView& view) const;
   double iterations_left(const ClusterView& view, const JobView& job);
   Candidate candidate(const ClusterView& view, JobId id, Instant deadline);
+  bool may_start(const ClusterView& view, JobId id);
+  void note_started(const ClusterView& view, const Candidate& job);
 
   std::int64_t slot_s() const { return parameters_.period.ns / 1'000'000'000; }
 
-  SharePlan planned(const FreeProfile& free, const Candidate& job) const;
+  SharePlan planned(const FreeProfile& free, const Candidate& job, std::int64_t from_s = 0) const;
   std::vector<JobId> late_among(FreeProfile free, std::span<const Candidate> jobs) const;
   void admit(const ClusterView& view, const FreeProfile& free, std::vector<Candidate>& admitted);
   void tell_best_effort(const ClusterView& view, Plan& plan);
@@ -116,6 +120,7 @@ class ElasticFlow : public Policy {
   void start_best_effort(const ClusterView& view, JobId id, Cycle& cycle);
   double cost_of_more(Cycle& cycle, const Candidate& job) const;
   void grow(const ClusterView& view, Cycle& cycle);
+  Plan plan_round(const ClusterView& view);
 
   ElasticFlowParameters parameters_;
   std::unique_ptr<SpeedEstimates> estimates_;
@@ -123,6 +128,8 @@ class ElasticFlow : public Policy {
   std::int64_t cycle_ = -1;        ///< The last period in which it planned.
   bool follows_ = false;           ///< Follows from the views, as does all below.
   std::vector<JobId> changed_;
+  ClosedNodes closed_;  ///< Of the present view.
+  Misfits misfits_;     ///< Likewise.
   SizedPlacer placer_;
 };
 

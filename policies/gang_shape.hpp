@@ -23,16 +23,27 @@ struct GangShape {
   friend auto operator<=>(const GangShape&, const GangShape&) = default;
 };
 
-inline GangShape shape_of(const JobView& job) {
+/// Of the job with so many replicas.
+inline GangShape shape_of(const JobView& job, std::int32_t replicas) {
   const Demand& d = job.row.demand;
-  return {job.row.gang_room(),
-          job.row.min_replicas,
+  return {static_cast<std::int32_t>((job.row.thousandths_at(replicas) + 999) / 1000),
+          replicas,
           d.devices,
           d.share.thousandths,
           d.model,
           d.cpu.count,
           d.memory.count,
           job.spec.roles.size() == 1 ? JobId::none() : job.row.id};
+}
+
+/// Of its minimum.
+inline GangShape shape_of(const JobView& job) { return shape_of(job, job.row.min_replicas); }
+
+/// The same; a job whose seats are said is a shape of its own, too.
+inline GangShape shape_of(const ClusterView& view, const JobView& job, std::int32_t replicas) {
+  GangShape shape = shape_of(job, replicas);
+  if (view.is_seated(job.row.id)) shape.only = job.row.id;
+  return shape;
 }
 
 }  // namespace orrery::policies

@@ -38,6 +38,8 @@ bool GangTrial::take_there(const Demand& demand, std::span<const NodeCount> node
   return policies::take_there(demand, nodes, trial_);
 }
 
+bool GangTrial::keep_held(const JobView& job) { return policies::keep_held(job, trial_); }
+
 bool take_there(const Demand& demand, std::span<const NodeCount> nodes, CapacityTrial& trial) {
   const std::size_t mark = trial.mark();
   for (const NodeCount& n : nodes) {
@@ -109,13 +111,11 @@ bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes) {
   return std::equal(nodes.begin(), nodes.end(), job.nodes.begin(), job.nodes.end());
 }
 
-std::int64_t thousandths_to_share(const ClusterView& view) {
+std::int64_t thousandths_to_share(const ClusterView& view, const ClosedNodes& closed) {
   std::int64_t left = view.devices_usable() * 1000;
   for (const JobId id : view.holding()) {
     const JobRow& row = view.row(id);
-    if (!row.is_fixed()) continue;
-    left -=
-        row.has_parts() ? row.thousandths_at(row.replicas) : std::int64_t{row.devices_held} * 1000;
+    if (row.is_fixed()) left -= closed.held_elsewhere(row);
   }
   return left;
 }

@@ -8,6 +8,7 @@
 #include "core/cluster/free_index.hpp"
 #include "core/plan/cluster_view.hpp"
 #include "core/record/plan.hpp"
+#include "policies/closed_nodes.hpp"
 
 namespace orrery::policies {
 
@@ -36,8 +37,9 @@ class GangTrial {
              std::int32_t replicas,
              std::vector<NodeCount>& nodes);
 
-  /// As the function below.
+  /// As the functions below.
   bool take_there(const Demand& demand, std::span<const NodeCount> nodes);
+  bool keep_held(const JobView& job);
 
   /// Remembers what was tried so far, for `undo`.
   std::size_t mark() const { return trial_.mark(); }
@@ -72,8 +74,7 @@ void grant_on(JobId job, std::int32_t replicas, const std::vector<NodeCount>& no
 /// Whether the job already has exactly these nodes, in whatever order.
 bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes);
 
-/// Devices of all usable nodes in thousandths, less those of the jobs that hold some and may not be
-/// changed.
-std::int64_t thousandths_to_share(const ClusterView& view);
+/// Devices of all usable nodes in thousandths, less what jobs that may not be changed hold of them.
+std::int64_t thousandths_to_share(const ClusterView& view, const ClosedNodes& closed);
 
 }  // namespace orrery::policies

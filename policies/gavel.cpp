@@ -137,11 +137,14 @@ bool Gavel::counts_devices(const ClusterView& view, const JobView& job) const {
 }
 
 /// Jobs that hold devices and that rounds leave alone: those are of several types, or its seats say
-/// which they are.
+/// which they are, or they are on closed nodes, where nobody else can have them.
 void Gavel::find_kept(const ClusterView& view) {
+  closed_.begin(view);
   kept_.clear();
   for (const JobId id : view.holding())
-    if (view.is_seated(id) || holds_several_models(view, view.job(id))) kept_.push_back(id);
+    if (view.is_seated(id) || closed_.hold_all_of(view.row(id)) ||
+        holds_several_models(view, view.job(id)))
+      kept_.push_back(id);
 }
 
 bool Gavel::is_kept(JobId id) const { return std::binary_search(kept_.begin(), kept_.end(), id); }
@@ -201,7 +204,7 @@ void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) 
   const JobId id = job.row.id;
   out.id = id;
   out.other = JobId::none();
-  out.devices = static_cast<double>(job.row.thousandths_at(size_of(job))) / 1000;
+  out.devices = static_cast<double>(job.row.thousandths_at(size_of(job)) - closed_.held(id)) / 1000;
   out.priority = job.row.priority;
   // One that is on its way has its share all the same: nothing would tell that it may run again.
   out.may_run = is_shared(job.row);
@@ -238,6 +241,7 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     const RoundJob& each = jobs_[i];
     SharingJob& shared = sharing.jobs.emplace_back();
     shared.devices = each.devices;
+    shared.priority = each.priority;
     shared.speed = each.speed;
     if (!wants_times) continue;
     const JobView job = view.job(each.id);

@@ -15,6 +15,7 @@
 #include "core/models/epoch_profile.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/allox.hpp"
+#include "policies/closed_nodes.hpp"
 #include "policies/device_shares.hpp"
 #include "policies/empty_kinds.hpp"
 #include "policies/round_accounts.hpp"
@@ -250,6 +251,7 @@ class Gavel : public Policy {
   std::map<std::pair<JobId, JobId>, PairSpeeds> known_pairs_;
   std::vector<std::string> table_models_;  ///< Those that the table has.
   CapacityTrial trial_;
+  ClosedNodes closed_;  ///< Of the view that `kept_` is of.
   EmptyKinds empty_kinds_;
   std::vector<JobId> outside_;  ///< Jobs that wait outside of rounds.
   // Of FIFO: rounds until shares are computed anew are of these alone.

@@ -37,7 +37,33 @@ Triggers Optimus::triggers() const {
       .submission = false, .completion = false, .capacity = false, .period = parameters_.period};
 }
 
-Plan Optimus::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+Plan Optimus::allocate(const JobView& /*job*/, const ClusterView& view) {
+  misfits_.follow(view);
+  return {};
+}
+
+/// Thousandths of devices that the job takes from others at this size. With the size that it has it
+/// keeps its nodes, and of closed ones it takes nothing from anybody.
+std::int64_t Optimus::room_at(const JobRow& row, std::int32_t replicas) const {
+  const std::int64_t room = row.thousandths_at(replicas);
+  if (closed_.none() || !row.holds) return room;
+  return room - (replicas == row.replicas ? closed_.held(row.id) : closed_.held_by_rest(row.id));
+}
+
+/// The minimum, or what the job has where that takes no more.
+std::int32_t Optimus::least_size(const JobRow& row) const {
+  const bool within = row.replicas >= row.min_replicas && row.replicas <= row.max_replicas;
+  if (closed_.none() || !row.holds || !within) return row.min_replicas;
+  return room_at(row, row.replicas) <= room_at(row, row.min_replicas) ? row.replicas
+                                                                      : row.min_replicas;
+}
+
+/// One replica more, or what the job has where that takes no more.
+std::int32_t Optimus::next_size(const JobRow& row, std::int32_t replicas) const {
+  const std::int32_t more = replicas + 1;
+  if (closed_.none() || !row.holds || more >= row.replicas) return more;
+  return room_at(row, row.replicas) <= room_at(row, more) ? row.replicas : more;
+}
 
 /// Gives the job its minimum if as much is left, in thousandths; whether it got it.
 bool Optimus::size_one(const ClusterView& view,
@@ -45,18 +71,19 @@ bool Optimus::size_one(const ClusterView& view,
                        std::int64_t& left,
                        std::vector<Sized>& sized) {
   // Of a fixed job the number that its user asked for last.
-  const std::int64_t room = row.thousandths_at(row.min_replicas);
-  if (room > left || !view.quota_allows(row.id, devices_at(row, row.min_replicas))) return false;
+  const std::int32_t least = least_size(row);
+  const std::int64_t room = room_at(row, least);
+  if (room > left || !view.quota_allows(row.id, devices_at(row, least))) return false;
+  if (!row.holds) misfits_.note_chosen(view, row.id);
   left -= room;
-  sized.push_back({row.id, row.min_replicas});
+  sized.push_back({row.id, least});
   return true;
 }
 
 /// Every job's minimum while devices are left; of those that get nothing, only those that hold
 /// something. The queue may be thousands of jobs long where a few can be served, so it is read in
 /// its own order, and of a job that needs more than is left nothing is read but its entry.
-std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
-                                                   std::int64_t& left) const {
+std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view, std::int64_t& left) {
   std::vector<Sized> sized;
   const std::vector<JobId> holders = holders_in_order(view);
   auto next = holders.begin();
@@ -67,6 +94,7 @@ std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
   view.waiting().for_each([&](const WaitEntry& entry) {
     // What is left never grows. The entry's devices are thousandths rounded up.
     if ((std::int64_t{entry.devices} - 1) * 1000 >= left) return true;
+    if (!misfits_.may_choose(view, entry.job)) return true;
     const JobRow& row = view.row(entry.job);
     while (next != holders.end() && comes_before(view.row(*next), row)) size_holder();
     size_one(view, row, left, sized);
@@ -76,10 +104,11 @@ std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
   return sized;
 }
 
-/// How much earlier the job would complete with one replica more; zero where it cannot have one.
+/// How much earlier the job would complete with the next larger size; zero where it cannot have
+/// one.
 Duration Optimus::gain(const ClusterView& view, const Sized& sized) {
   const JobView job = view.job(sized.id);
-  const std::int32_t more = sized.replicas + 1;
+  const std::int32_t more = next_size(job.row, sized.replicas);
   if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas) {
     return Duration::zero();
   }
@@ -103,9 +132,12 @@ void Optimus::grow(const ClusterView& view, std::int64_t left, std::vector<Sized
   while (left > 0 && !offers.empty()) {
     const std::size_t position = offers.top().position;
     offers.pop();
-    const std::int64_t room = view.row(sized[position].id).demand.thousandths();
+    Sized& job = sized[position];
+    const JobRow& row = view.row(job.id);
+    const std::int32_t more = next_size(row, job.replicas);
+    const std::int64_t room = room_at(row, more) - room_at(row, job.replicas);
     if (room > left) continue;
-    ++sized[position].replicas;
+    job.replicas = more;
     left -= room;
     offer(position);
   }
@@ -117,6 +149,8 @@ bool Optimus::place_one(const ClusterView& view, const Sized& sized, Plan& plan)
   const std::int32_t least = job.row.is_fixed() ? sized.replicas : job.row.min_replicas;
   std::vector<NodeCount> nodes;
   for (std::int32_t replicas = sized.replicas; replicas >= least; --replicas) {
+    const bool has_it = job.row.holds && replicas == job.row.replicas;
+    if (has_it && closed_.held(sized.id) > 0 && placer_.keep_held(job)) return true;
     if (!placer_.place(view, job, replicas, nodes)) continue;
     if (!holds_exactly(job, nodes)) grant_on(sized.id, replicas, nodes, plan);
     return true;
@@ -142,7 +176,10 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
     plan.preempt(s.id);
   }
   for (const Sized& s : sized) {
-    if (s.replicas == 0 || place_one(view, s, plan)) continue;
+    if (s.replicas == 0) continue;
+    const bool fits = place_one(view, s, plan);
+    if (!view.row(s.id).holds) misfits_.note_placed(view, s.id, fits);
+    if (fits) continue;
     // A job that says its seats finds its own taken, by itself: it stays as it is.
     if (!view.row(s.id).holds || view.is_seated(s.id)) continue;
     placer_.give_back_others(view, view.job(s.id));
@@ -152,10 +189,16 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
 }
 
 Plan Optimus::optimize(const ClusterView& view) {
-  std::int64_t left = thousandths_to_share(view);
-  std::vector<Sized> sized = minimum_sizes(view, left);
-  grow(view, left, sized);
-  return place(view, std::move(sized));
+  closed_.begin(view);
+  misfits_.follow(view);
+  misfits_.begin();
+  while (true) {
+    std::int64_t left = thousandths_to_share(view, closed_);
+    std::vector<Sized> sized = minimum_sizes(view, left);
+    grow(view, left, sized);
+    Plan plan = place(view, std::move(sized));
+    if (!misfits_.choose_again()) return plan;
+  }
 }
 
 // Nothing is kept between plans but estimates, which follow from their inputs.

@@ -7,7 +7,9 @@
 
 #include "core/models/speed_estimates.hpp"
 #include "core/plan/policy.hpp"
+#include "policies/closed_nodes.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/misfits.hpp"
 
 namespace orrery::policies {
 
@@ -18,7 +20,8 @@ struct OptimusParameters {
 /// Sizes every elastic job anew each cycle. Each job gets its minimum while devices are left; then
 /// one replica at a time goes to the job whose completion comes forward most, which is (time of an
 /// iteration at n) - (at n + 1), times the iterations left. A job whose size stays keeps its
-/// devices; the others are placed by ascending size on the nodes with the most free ones.
+/// devices; the others are placed by ascending size on the nodes with the most free ones. Where a
+/// waiting job finds no place there, sizes are chosen again without it (`Misfits`).
 ///
 /// (Peng et al., EuroSys 2018; one role, GPUs as the only resource and this placement as in the
 /// Pollux artifact, whose "oracle" is the iterations left in the profile.) Priorities come before
@@ -50,11 +53,14 @@ class Optimus : public Policy {
     std::int32_t replicas = 0;
   };
 
-  static bool size_one(const ClusterView& view,
-                       const JobRow& row,
-                       std::int64_t& left,
-                       std::vector<Sized>& sized);
-  std::vector<Sized> minimum_sizes(const ClusterView& view, std::int64_t& left) const;
+  std::int64_t room_at(const JobRow& row, std::int32_t replicas) const;
+  std::int32_t least_size(const JobRow& row) const;
+  std::int32_t next_size(const JobRow& row, std::int32_t replicas) const;
+  bool size_one(const ClusterView& view,
+                const JobRow& row,
+                std::int64_t& left,
+                std::vector<Sized>& sized);
+  std::vector<Sized> minimum_sizes(const ClusterView& view, std::int64_t& left);
   void grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized);
   Duration gain(const ClusterView& view, const Sized& sized);
   Plan place(const ClusterView& view, std::vector<Sized> sized);
@@ -62,6 +68,9 @@ class Optimus : public Policy {
 
   OptimusParameters parameters_;
   std::unique_ptr<SpeedEstimates> estimates_;
+  // Of the present view.
+  ClosedNodes closed_;
+  Misfits misfits_;
   GangTrial placer_;
 };
 

@@ -217,16 +217,33 @@ void OrreryPolicy::value_options(const ClusterView& view, const JobView& job, Sh
   }
 }
 
-double OrreryPolicy::worth(std::span<const std::int32_t> chosen) const {
-  double sum = 0;
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    if (chosen[i] >= 0)
-      sum += problem_.options[problem_.first[i] + static_cast<std::size_t>(chosen[i])].value;
-  return sum;
+OrreryPolicy::Worth OrreryPolicy::worth(const ClusterView& view,
+                                        std::span<const std::int32_t> chosen) const {
+  Worth out;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] < 0) continue;
+    const JobRow& row = view.row(sharers_[i].id);
+    out.minima.resize(std::max(out.minima.size(), sharers_[i].level + 1));
+    out.minima[sharers_[i].level] += std::int64_t{row.min_replicas} * row.demand.devices;
+    out.sum += problem_.options[problem_.first[i] + static_cast<std::size_t>(chosen[i])].value;
+  }
+  return out;
+}
+
+/// By the highest level at which minima differ; where none does, by more than rounding.
+bool OrreryPolicy::Worth::is_better_than(const Worth& other) const {
+  constexpr double kBetter = 1 + 1e-9;
+  for (std::size_t level = std::max(minima.size(), other.minima.size()); level-- > 0;) {
+    const std::int64_t mine = level < minima.size() ? minima[level] : 0;
+    const std::int64_t others = level < other.minima.size() ? other.minima[level] : 0;
+    if (mine != others) return mine > others;
+  }
+  return sum > other.sum * kBetter;
 }
 
 /// A minimum counts more than anything else, that of a job that runs more than that of one that
-/// waits, and that of a higher priority more than that of a lower one.
+/// waits, and that of a higher priority more than that of a lower one. The values say so for each
+/// device; of whole choices `Worth` does.
 void OrreryPolicy::put_minimum_first(const ClusterView& view) {
   double most = 0;
   for (const ShareOption& option : problem_.options) most = std::max(most, option.value);
@@ -236,10 +253,11 @@ void OrreryPolicy::put_minimum_first(const ClusterView& view) {
   priorities.erase(std::unique(priorities.begin(), priorities.end()), priorities.end());
   for (std::size_t i = 0; i < sharers_.size(); ++i) {
     const JobRow& row = view.row(sharers_[i].id);
-    const auto level =
-        std::lower_bound(priorities.begin(), priorities.end(), row.priority) - priorities.begin();
-    const double first = 2 * most * static_cast<double>(2 * level + (row.holds ? 2 : 1)) *
-                         row.min_replicas * row.demand.devices;
+    const auto above = static_cast<std::size_t>(
+        std::lower_bound(priorities.begin(), priorities.end(), row.priority) - priorities.begin());
+    sharers_[i].level = 2 * above + (row.holds ? 1 : 0);
+    const double first = 2 * most * static_cast<double>(sharers_[i].level + 1) * row.min_replicas *
+                         row.demand.devices;
     for (std::uint32_t o = problem_.first[i]; o < problem_.first[i + 1]; ++o)
       problem_.options[o].value += first;
   }

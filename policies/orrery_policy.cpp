@@ -12,9 +12,6 @@
 namespace orrery::policies {
 namespace {
 
-/// A sharing has to be worth so much more than what is there: more than rounding.
-constexpr double kBetter = 1 + 1e-9;
-
 /// `replicas` on one node as if they were one.
 Demand as_one_replica(Demand demand, std::int32_t replicas) {
   demand.devices *= replicas;
@@ -179,7 +176,7 @@ void OrreryPolicy::place_all(const ClusterView& view,
   const bool beside = start_beside(view, gangs, moving, plan);
   if (beside && place_moving(view, std::move(moving), false, plan)) return;
   const std::vector<std::int32_t> got = chosen_now();
-  const double had = beside ? worth(got) : -1;
+  const Worth had = worth(view, got);
   Plan anew;
   given_ = given;
   for (std::uint32_t i = 0; i < sharers_.size(); ++i) sharers_[i].chosen = chosen[i];
@@ -188,7 +185,7 @@ void OrreryPolicy::place_all(const ClusterView& view,
     jobs_.start(view, gangs, trial_, anew);
   }
   place_moving(view, std::move(all), true, anew);
-  if (worth(chosen_now()) > had * kBetter) {
+  if (!beside || worth(view, chosen_now()).is_better_than(had)) {
     plan = std::move(anew);
     return;
   }
@@ -218,10 +215,11 @@ void OrreryPolicy::share_out(const ClusterView& view, const PolluxJobs::Gangs& g
   for (const Sharer& sharer : sharers_) current.push_back(sharer.current);
   const bool may_stay = fits(problem_, current);
   std::vector<std::int32_t> chosen = shares_.choose(problem_);
-  if (may_stay && worth(chosen) <= worth(current) * kBetter) chosen = current;
+  const Worth had = worth(view, current);
+  if (may_stay && !worth(view, chosen).is_better_than(had)) chosen = current;
   place_all(view, gangs, chosen, plan);
   // What nodes allow of it may be worth less than what is there.
-  if (may_stay && gangs.starting.empty() && worth(chosen_now()) <= worth(current) * kBetter)
+  if (may_stay && gangs.starting.empty() && !worth(view, chosen_now()).is_better_than(had))
     plan = {};
 }
 

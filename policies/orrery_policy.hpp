@@ -84,8 +84,17 @@ class OrreryPolicy : public Policy {
     JobId id;
     double left = 0;  ///< Device-seconds.
     double weight = 1;
+    std::size_t level = 0;      ///< Of its minimum: by priority, then whether it runs.
     std::int32_t current = -1;  ///< Among its options what it has; -1: nothing.
     std::int32_t chosen = -1;
+  };
+
+  /// What a choice is worth. One priority is never weighed against another.
+  struct Worth {
+    std::vector<std::int64_t> minima;  ///< By level: devices of the minima of who gets something.
+    double sum = 0;                    ///< Of values; minima included.
+
+    bool is_better_than(const Worth& other) const;
   };
 
   /// Devices of the whole job with so many replicas, as quotas count them.
@@ -102,7 +111,7 @@ class OrreryPolicy : public Policy {
   void add_sizes(const ClusterView& view, const JobView& job, std::size_t kind);
   void value_options(const ClusterView& view, const JobView& job, Sharer& sharer);
   void put_minimum_first(const ClusterView& view);
-  double worth(std::span<const std::int32_t> chosen) const;
+  Worth worth(const ClusterView& view, std::span<const std::int32_t> chosen) const;
   void share_out(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
   std::int32_t size_chosen(std::uint32_t sharer) const;
   bool start_beside(const ClusterView& view,

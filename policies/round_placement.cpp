@@ -68,10 +68,11 @@ std::vector<JobId> RoundPlacement::losers(const ClusterView& view,
   return out;
 }
 
-/// Takes exactly what the job holds, where it is free.
+/// Takes exactly what the job holds, where it is free. On a node that takes nothing new it always
+/// is.
 bool RoundPlacement::take_own(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);
-  return job.spec.roles.size() == 1 && take_there(job.row.demand, job.nodes, trial_);
+  return job.spec.roles.size() == 1 && keep_held(job, trial_);
 }
 
 /// Places what is wanted; else leaves the job with what it holds; else gives it the least that it
@@ -121,7 +122,8 @@ RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
   for (const Wanted& each : running) {
     const JobRow& row = view.row(each.job);
     const bool same = has_already(view, each);
-    const bool fixed = row.holds && (row.is_fixed() || (same && view.is_seated(each.job)));
+    const bool cannot_move = view.is_seated(each.job) || closed_.held(each.job) > 0;
+    const bool fixed = row.holds && (row.is_fixed() || (same && cannot_move));
     if (row.holds && !fixed) give_back(view, view.job(each.job), trial_);
     out.jobs.push_back({each, same, fixed, {}});
   }
@@ -147,6 +149,7 @@ void RoundPlacement::spare(const ClusterView& view, Attempt& attempt) {
 }
 
 Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& running) {
+  closed_.begin(view);
   Attempt attempt = beside(view, running);
   const bool all = std::all_of(
       attempt.jobs.begin(), attempt.jobs.end(), [](const Placed& job) { return job.runs; });
@@ -159,12 +162,14 @@ Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& ru
     spare(view, attempt);
   }
   Plan plan;
+  found_.clear();
   for (const JobId job : attempt.stopped) plan.preempt(job);
   for (const Placed& job : attempt.jobs) {
     const JobRow& row = view.row(job.wanted.job);
     if (job.runs && !job.holds && !holds_exactly(view.job(row.id), job.nodes))
       grant_on(row.id, job.wanted.replicas, job.nodes, plan);
     if (!job.runs && row.holds && !view.is_seated(row.id)) plan.preempt(row.id);
+    if (!row.holds) found_.push_back({row.id, job.wanted.model, job.runs});
   }
   return plan;
 }

@@ -7,6 +7,7 @@
 
 #include "core/plan/cluster_view.hpp"
 #include "core/record/plan.hpp"
+#include "policies/closed_nodes.hpp"
 
 namespace orrery::policies {
 
@@ -31,6 +32,15 @@ class RoundPlacement {
 
   Plan plan(const ClusterView& view, const std::vector<Wanted>& running);
 
+  /// Of those of the last plan that wait: who found a place, and who did not.
+  struct Found {
+    JobId job;
+    DeviceModelId model;  ///< As in `Wanted`.
+    bool place = false;
+  };
+
+  const std::vector<Found>& found() const { return found_; }
+
  private:
   /// One job that shall run, and where.
   struct Placed {
@@ -54,6 +64,8 @@ class RoundPlacement {
   static std::vector<JobId> losers(const ClusterView& view, const std::vector<Wanted>& running);
 
   CapacityTrial trial_;
+  ClosedNodes closed_;
+  std::vector<Found> found_;
 };
 
 }  // namespace orrery::policies

@@ -131,7 +131,8 @@ void Shockwave::look_ahead(const ClusterView& view) {
     job->devices = round_devices(its);
     job->room = round_room(its);
     job->holds = its.row.holds;
-    job->kept = its.row.holds && its.row.is_fixed();
+    job->kept = its.row.holds && (its.row.is_fixed() || closed_.hold_all_of(its.row));
+    if (its.row.holds) job->room = std::max<std::int64_t>(job->room - closed_.held(job->id), 1);
     const EpochPredictor& predictor = *job->predictor;
     const int done = epochs_of(its, *job, now);
     Outlook& last = job->outlook;
@@ -228,7 +229,7 @@ void Shockwave::schedule_equals(Instant now, const std::vector<Job*>& equals, Wi
 void Shockwave::make_schedule(const ClusterView& view) {
   for (Job& job : jobs_) job.runs.clear();
   window_begin_ = planned_;
-  const std::int64_t room = std::max<std::int64_t>(thousandths_to_share(view), 0);
+  const std::int64_t room = std::max<std::int64_t>(thousandths_to_share(view, closed_), 0);
   WindowPlace place{
       window_begin_,
       share(view),
@@ -267,8 +268,12 @@ std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& 
     if (a.scheduled != b.scheduled) return a.scheduled;
     return a.rest_s != b.rest_s ? a.rest_s > b.rest_s : a.job->id < b.job->id;
   });
-  std::int64_t left = thousandths_to_share(view);
+  std::int64_t left = thousandths_to_share(view, closed_);
   std::vector<RoundPlacement::Wanted> out;
+  // Those on closed nodes go on: they take nothing from anybody.
+  for (const Job* const job : present_)
+    if (job->kept && view.row(job->id).preemptible)
+      out.push_back({.job = job->id, .replicas = job->replicas});
   for (const Candidate& candidate : candidates) {
     if (left <= 0) break;
     if (candidate.job->room > left) continue;
@@ -281,6 +286,7 @@ std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& 
 /// Chooses the jobs of the round `planned_`.
 void Shockwave::choose(const ClusterView& view) {
   const std::int64_t round = planned_;
+  closed_.begin(view);
   const bool changed = follow(view);
   measure(view);
   const bool over = window_begin_ < 0 || round >= window_begin_ + parameters_.window.rounds;

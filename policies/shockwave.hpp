@@ -8,6 +8,7 @@
 
 #include "core/models/epoch_profile.hpp"
 #include "core/plan/policy.hpp"
+#include "policies/closed_nodes.hpp"
 #include "policies/round_placement.hpp"
 #include "policies/shockwave_window.hpp"
 
@@ -76,7 +77,7 @@ class Shockwave : public Policy {
     std::int32_t devices = 0;
     std::int64_t room = 0;  ///< Thousandths of devices.
     bool holds = false;
-    bool kept = false;  ///< It is fixed and holds devices.
+    bool kept = false;  ///< It holds devices, and is fixed or has them on closed nodes.
   };
 
   std::int64_t round_of(Instant now) const { return now.ns / parameters_.round.ns; }
@@ -112,6 +113,7 @@ class Shockwave : public Policy {
   std::int64_t window_begin_ = -1;  ///< Round of the schedule's first; -1: there is none.
   std::vector<Job*> present_;       ///< Of a view: those that hold or wait, by priority and age.
   WindowSolver solver_;
+  ClosedNodes closed_;  ///< Of a view.
   RoundPlacement placement_;
   CapacityTrial trial_;
 };

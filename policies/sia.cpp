@@ -45,7 +45,10 @@ Triggers Sia::triggers() const {
       .submission = false, .completion = false, .capacity = false, .period = parameters_.period};
 }
 
-Plan Sia::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+Plan Sia::allocate(const JobView& /*job*/, const ClusterView& view) {
+  misfits_.follow(view);
+  return {};
+}
 
 void Sia::learn(const ClusterView& view) {
   std::erase_if(jobs_, [&](const auto& entry) { return !view.is_live(entry.first); });
@@ -104,6 +107,7 @@ std::vector<Sia::Kind> Sia::kinds_of(const ClusterView& view) const {
 /// Whether the program, which chooses one kind for a job, can say nothing of this one.
 bool Sia::stands_outside(const ClusterView& view, const JobView& job) {
   if (job.row.holds) {
+    if (closed_.hold_all_of(job.row)) return true;  // It takes nothing from anybody.
     const std::vector<DevicePart> parts = device_parts(view, job);
     return holds_several_models(view, parts) || !is_all(parts, job.row);
   }
@@ -140,6 +144,10 @@ Sia::Options Sia::options_of(const ClusterView& view,
     if (!row.demand.model.is_none() && row.demand.model != kind.model) continue;
     // What fits by count may not node by node, and would be chosen in each cycle again.
     if (!row.holds && !empty_kinds_.holds(job, least, kind.model)) continue;
+    if (!row.holds) {
+      if (!misfits_.may_choose(view, row.id, kind.model)) continue;
+      misfits_.note_chosen(view, row.id, kind.model);
+    }
     const std::int32_t size = std::max(kind.node_size, 1);
     const auto offer = [&](std::int32_t nodes, std::int32_t devices) {
       if (each == 0 || devices % each != 0) return;
@@ -229,6 +237,8 @@ SiaJob Sia::program_job(const ClusterView& view,
     each.gpus = row.thousandths_at(option.replicas);
     each.current =
         row.holds && row.replicas == option.replicas && kind_of(view, job) == option.kind;
+    // Of closed nodes it takes nothing from anybody.
+    if (each.current) each.gpus -= closed_.held(row.id);
     const std::optional<double> known = goodput(view, job, option);
     // Of a job of which nothing is known only the smallest option counts.
     each.goodput = known ? *known : option.replicas == row.min_replicas || each.current ? 1 : 0;
@@ -268,11 +278,26 @@ void Sia::choose_equals(const ClusterView& view,
 }
 
 Plan Sia::optimize(const ClusterView& view) {
+  misfits_.follow(view);
   const std::int64_t cycle = view.now().ns / parameters_.period.ns;
   if (cycle == planned_) return {};
   planned_ = cycle;
   learn(view);
   empty_kinds_.begin(view);
+  closed_.begin(view);
+  misfits_.begin();
+  Plan plan = plan_round(view);
+  for (note_misfits(view); misfits_.choose_again(); note_misfits(view)) plan = plan_round(view);
+  return plan;
+}
+
+void Sia::note_misfits(const ClusterView& view) {
+  for (const RoundPlacement::Found& each : placement_.found())
+    if (!each.model.is_none()) misfits_.note_placed(view, each.job, each.place, each.model);
+}
+
+/// Chooses by count, and looks for nodes.
+Plan Sia::plan_round(const ClusterView& view) {
   std::vector<Kind> kinds = kinds_of(view);
   std::vector<RoundPlacement::Wanted> wanted;
   const std::vector<JobId> jobs = jobs_in_order(view);

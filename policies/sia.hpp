@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "policies/closed_nodes.hpp"
 #include "policies/empty_kinds.hpp"
 #include "policies/fitted_speed.hpp"
 #include "policies/goodput_estimates.hpp"
 #include "policies/measured_speeds.hpp"
+#include "policies/misfits.hpp"
 #include "policies/round_placement.hpp"
 #include "policies/sia_program.hpp"
 
@@ -108,6 +110,8 @@ class Sia : public Policy {
                      const std::vector<JobId>& jobs,
                      std::vector<Kind>& kinds,
                      std::vector<RoundPlacement::Wanted>& wanted);
+  Plan plan_round(const ClusterView& view);
+  void note_misfits(const ClusterView& view);
 
   SiaParameters parameters_;
   std::unique_ptr<GoodputEstimates> estimates_;
@@ -115,6 +119,9 @@ class Sia : public Policy {
   std::int64_t planned_ = -1;  ///< The cycle of the last plan.
   RoundPlacement placement_;
   EmptyKinds empty_kinds_;
+  // Of the present view.
+  ClosedNodes closed_;
+  Misfits misfits_;
 };
 
 }  // namespace orrery::policies

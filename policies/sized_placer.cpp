@@ -24,6 +24,14 @@ std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int
   return first;
 }
 
+/// Whether the job holds something on a node that takes nothing new: it could not come back there.
+bool is_on_closed_node(const ClusterView& view, JobId id) {
+  const JobView job = view.job(id);
+  return std::any_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& at) {
+    return !view.capacity().at(at.node).usable;
+  });
+}
+
 std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
   std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
     return a.node < b.node;
@@ -45,7 +53,7 @@ bool SizedPlacer::may_move(const ClusterView& view, JobId id) const {
 }
 
 bool SizedPlacer::take_back_own(const ClusterView& view, const JobView& job) {
-  return may_move(view, job.row.id) && trial_.take_there(job.row.demand, job.nodes);
+  return may_move(view, job.row.id) && trial_.keep_held(job);
 }
 
 /// On the nodes that it has: the first of them, or all and what is missing elsewhere.
@@ -120,7 +128,8 @@ std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view
                                                          std::span<const SizedJob> jobs) {
   trial_.begin(view);
   const auto stays = [&](const SizedJob& sized) {
-    return has_size(view, sized) && (sized.replicas == 0 || !may_move(view, sized.id));
+    return has_size(view, sized) &&
+           (sized.replicas == 0 || !may_move(view, sized.id) || is_on_closed_node(view, sized.id));
   };
   for (const SizedJob& sized : jobs)
     if (view.row(sized.id).holds && !stays(sized)) trial_.give_back(view, view.job(sized.id));
@@ -134,7 +143,7 @@ std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view
   return outcomes;
 }
 
-Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs) {
+Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits) {
   const auto room = [&](const SizedJob& sized) {
     return view.row(sized.id).demand.thousandths() * sized.replicas;
   };
@@ -159,6 +168,9 @@ Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs) {
     std::vector<Outcome> anew = place_all(view, jobs);
     if (fit(anew)) outcomes = std::move(anew);
   }
+  for (const Outcome& outcome : outcomes)
+    if (!view.row(outcome.job.id).holds && outcome.job.replicas > 0)
+      misfits.note_placed(view, outcome.job.id, !outcome.nodes.empty());
   Plan plan;
   for (const Outcome& outcome : outcomes)
     if (view.row(outcome.job.id).holds && !outcome.keeps && outcome.nodes.empty())

@@ -7,6 +7,7 @@
 
 #include "core/plan/cluster_view.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/misfits.hpp"
 
 namespace orrery::policies {
 
@@ -28,7 +29,8 @@ struct SizedJob {
 class SizedPlacer {
  public:
   /// `jobs`: those that may be changed or started, each once, with sizes within their bounds.
-  Plan place(const ClusterView& view, std::vector<SizedJob> jobs);
+  /// `misfits` is told which of those that wait found a place.
+  Plan place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits);
 
  private:
   /// What has come of one job.

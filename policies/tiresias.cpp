@@ -109,6 +109,7 @@ Tiresias::Known Tiresias::known_now(const ClusterView& view, const JobView& job)
   known.place.thousandths = row.thousandths_at(size_of(job));
   const bool has_quota = row.quota_group != kWithoutQuota || row.quota_namespace != kWithoutQuota;
   known.group = {known.place.thousandths,
+                 shape_of(view, job, size_of(job)),
                  row.quota_group,
                  row.quota_namespace,
                  has_quota ? devices_wanted(job) : 0};
@@ -185,9 +186,9 @@ void Tiresias::absorb(const ClusterView& view) {
 // ---- The plan ----
 
 Tiresias::Scan Tiresias::whole_scan(const ClusterView& view) const {
-  Scan scan{{}, running_.begin(), thousandths_to_share(view)};
+  Scan scan{{}, running_.begin(), thousandths_to_share(view, closed_)};
   for (const auto& [group, places] : waiting_)
-    scan.heap.push_back({places.begin(), places.end(), group.thousandths, false});
+    scan.heap.push_back({&group, places.begin(), places.end(), false});
   std::make_heap(scan.heap.begin(), scan.heap.end());
   return scan;
 }
@@ -200,21 +201,37 @@ bool Tiresias::quotas_admit(const ClusterView& view, Cursor& cursor) {
   return view.quota_allows(id, devices_wanted(view.job(id)));
 }
 
+bool Tiresias::Choice::blocks(const Group& group, const Place& place) const {
+  return std::any_of(blocked.begin(), blocked.end(), [&](const Blocked& each) {
+    return each.group == &group && !(place < each.from);
+  });
+}
+
+void Tiresias::Choice::block(const Group& group, const Place& place) {
+  for (Blocked& each : blocked)
+    if (each.group == &group) {
+      each.from = std::min(each.from, place);
+      return;
+    }
+  blocked.push_back({&group, place});
+}
+
 /// Looks at the first waiting job. What is left never grows, so a group that may not run is looked
 /// at no more.
 void Tiresias::scan_waiting(const ClusterView& view, Choice& choice) {
   Scan& scan = choice.scan;
-  const bool fits = scan.heap.front().thousandths <= scan.left;
+  const Group& group = *scan.heap.front().group;
+  const Place& place = *scan.heap.front().next;
+  const bool fits = group.thousandths <= scan.left && !choice.blocks(group, place);
   const bool may_run = fits && quotas_admit(view, scan.heap.front());
   if (!fits || (!may_run && view.quotas_count_devices())) {
     std::pop_heap(scan.heap.begin(), scan.heap.end());
     scan.heap.pop_back();
     return;
   }
-  const JobId id = scan.heap.front().next->job;
-  if (may_run && !std::binary_search(choice.blocked.begin(), choice.blocked.end(), id)) {
-    choice.starting.push_back({id, scan, choice.preempted.size()});
-    scan.left -= scan.heap.front().thousandths;
+  if (may_run) {
+    choice.starting.push_back({place.job, &group, place, scan, choice.preempted.size()});
+    scan.left -= group.thousandths;
   }
   std::pop_heap(scan.heap.begin(), scan.heap.end());
   Cursor& first = scan.heap.back();
@@ -223,6 +240,12 @@ void Tiresias::scan_waiting(const ClusterView& view, Choice& choice) {
   } else {
     std::push_heap(scan.heap.begin(), scan.heap.end());
   }
+}
+
+/// Thousandths of devices that others could have if the runner gave up its own.
+std::int64_t Tiresias::taken_by(const Place& runner) const {
+  return closed_.none() ? runner.thousandths
+                        : std::max<std::int64_t>(0, runner.thousandths - closed_.held(runner.job));
 }
 
 /// Merges the groups of waiting jobs and the running ones in their common order, from where the
@@ -236,8 +259,8 @@ void Tiresias::scan(const ClusterView& view, Choice& choice) const {
       scan_waiting(view, choice);
       continue;
     }
-    if (scan.runner->thousandths <= scan.left) {
-      scan.left -= scan.runner->thousandths;
+    if (const std::int64_t takes = taken_by(*scan.runner); takes <= scan.left) {
+      scan.left -= takes;
     } else {
       choice.preempted.push_back(scan.runner->job);
     }
@@ -256,20 +279,23 @@ void Tiresias::take_back(const ClusterView& view, const Choice& choice, Placing&
 }
 
 /// Places the chosen jobs behind those that have a mark; blocks those that do not fit although
-/// their count does. The first of them; the number of chosen jobs where there is none.
+/// their count does, and those like them. The first of them; the number of chosen jobs where there
+/// is none.
 std::size_t Tiresias::place(const ClusterView& view, Choice& choice, Placing& placing) {
   std::size_t misfit = choice.starting.size();
   for (std::size_t i = placing.marks.size(); i < choice.starting.size(); ++i) {
-    const JobId id = choice.starting[i].job;
+    const Starting& starting = choice.starting[i];
+    const JobId id = starting.job;
     placing.marks.push_back(
         {placer_.mark(), placing.plan.grants.size(), placing.plan.nodes.size()});
     const JobView job = view.job(id);
     std::vector<NodeCount> nodes;
-    if (placer_.place(view, job, rigid_size(job), nodes)) {
+    if (!choice.blocks(*starting.group, starting.place) &&
+        placer_.place(view, job, rigid_size(job), nodes)) {
       grant_on(id, rigid_size(job), nodes, placing.plan);
       continue;
     }
-    choice.blocked.insert(std::lower_bound(choice.blocked.begin(), choice.blocked.end(), id), id);
+    choice.block(*starting.group, starting.place);
     misfit = std::min(misfit, i);
   }
   return misfit;
@@ -299,16 +325,18 @@ Plan Tiresias::allocate(const JobView& /*job*/, const ClusterView& view) {
 
 Plan Tiresias::optimize(const ClusterView& view) {
   absorb(view);
+  closed_.begin(view);
   Choice choice;
   choice.scan = whole_scan(view);
   scan(view, choice);
   Placing placing;
   take_back(view, choice, placing);
-  // Where something is taken back and some job does not fit, the preemption may help no job: the
-  // choice is made again without that job. Each round blocks a job more, so the loop ends.
+  // Where some job does not fit, what is taken back may help nobody, and what it was to have may be
+  // enough for others: the choice is made again without that job. Each round blocks a group more,
+  // or more of one, so the loop ends.
   while (true) {
     const std::size_t misfit = place(view, choice, placing);
-    if (misfit == choice.starting.size() || choice.preempted.empty()) return placing.plan;
+    if (misfit == choice.starting.size()) return placing.plan;
     const Placing::Mark mark = placing.marks[misfit];
     if (choose_anew(view, misfit, choice)) {
       placer_.undo(mark.trial);

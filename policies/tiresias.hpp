@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "policies/closed_nodes.hpp"
+#include "policies/gang_shape.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/gittins_table.hpp"
 
@@ -80,9 +82,10 @@ class Tiresias : public Policy {
     }
   };
 
-  /// Waiting jobs of which one can run by count where another can.
+  /// Waiting jobs of which one can run, by count and on nodes, where another can.
   struct Group {
     std::int64_t thousandths = 0;
+    GangShape shape;
     std::uint32_t quota_group = 0;
     std::uint32_t quota_namespace = 0;
     std::int32_t devices = 0;  ///< As quotas count them; 0 where there is no quota.
@@ -102,9 +105,9 @@ class Tiresias : public Policy {
 
   /// Of waiting jobs, those of one group that were not looked at yet.
   struct Cursor {
+    const Group* group;
     Places::const_iterator next;
     Places::const_iterator end;
-    std::int64_t thousandths;
     bool quota_asked;
 
     /// For std::push_heap: the first in order on top.
@@ -121,8 +124,16 @@ class Tiresias : public Policy {
   /// A job that shall start.
   struct Starting {
     JobId job;
+    const Group* group;
+    Place place;
     Scan scan;  ///< Just before it was chosen.
     std::size_t preempted;
+  };
+
+  /// Jobs of a group of which one was chosen and found no place, and all behind that one.
+  struct Blocked {
+    const Group* group;
+    Place from;
   };
 
   /// The jobs that shall start, and those that must give devices back.
@@ -130,7 +141,10 @@ class Tiresias : public Policy {
     Scan scan;
     std::vector<Starting> starting;
     std::vector<JobId> preempted;
-    std::vector<JobId> blocked;  ///< That were chosen and found no place, ascending.
+    std::vector<Blocked> blocked;  ///< Each group once.
+
+    bool blocks(const Group& group, const Place& place) const;
+    void block(const Group& group, const Place& place);
   };
 
   /// The plan as it is made.
@@ -159,6 +173,7 @@ class Tiresias : public Policy {
   Scan whole_scan(const ClusterView& view) const;
   static bool quotas_admit(const ClusterView& view, Cursor& cursor);
   static void scan_waiting(const ClusterView& view, Choice& choice);
+  std::int64_t taken_by(const Place& runner) const;
   void scan(const ClusterView& view, Choice& choice) const;
   void take_back(const ClusterView& view, const Choice& choice, Placing& placing);
   std::size_t place(const ClusterView& view, Choice& choice, Placing& placing);
@@ -176,6 +191,7 @@ class Tiresias : public Policy {
   std::map<Group, Places> waiting_;          ///< None is empty.
   Places running_;                           ///< Those that may be preempted.
   std::set<std::pair<Instant, JobId>> due_;  ///< When a job changes its place by itself.
+  ClosedNodes closed_;                       ///< Of the present view.
   GangTrial placer_;
 };
 

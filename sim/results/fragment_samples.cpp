@@ -42,7 +42,7 @@ double FragmentSamples::mean(Instant end) const {
   double sum = 0;
   double time = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    const Instant until = i + 1 < points_.size() ? points_[i + 1].at : end;
+    const Instant until = i + 1 < points_.size() ? std::min(points_[i + 1].at, end) : end;
     const double held = std::max(0.0, (until - points_[i].at).in_seconds());
     sum += held * points_[i].devices;
     time += held;

@@ -47,22 +47,31 @@ void set_ratios(const std::vector<JobRatios>& jobs, Summary& summary) {
   summary.ftf_unfair = static_cast<double>(unfair) / count;
 }
 
-/// First submission to last end; to `end` where a job still runs.
-Duration makespan_of(const JobTable& jobs, Instant end) {
+/// From the first submission, which is never where there is none, to the last end; to `end` where a
+/// job still runs.
+struct Makespan {
   Instant first = Instant::never();
   Instant last = Instant::zero();
+
+  Duration length() const {
+    return first.is_never() ? Duration::zero() : std::max(last - first, Duration::zero());
+  }
+};
+
+Makespan makespan_of(const JobTable& jobs, Instant end) {
+  Makespan out;
   bool open = false;
   for (const JobOutcome& job : jobs.rows()) {
     if (!job.exists()) continue;
-    first = std::min(first, job.submitted);
+    out.first = std::min(out.first, job.submitted);
     if (job.is_over()) {
-      last = std::max(last, job.finished);
+      out.last = std::max(out.last, job.finished);
     } else if (job.phase != JobPhase::Pending) {
       open = true;
     }
   }
-  if (first.is_never()) return Duration::zero();
-  return std::max((open ? std::max(last, end) : last) - first, Duration::zero());
+  if (open) out.last = std::max(out.last, end);
+  return out;
 }
 
 }  // namespace
@@ -164,6 +173,11 @@ void Metrics::hold(JobOutcome& job, std::int32_t devices) {
   job.devices_held = devices;
 }
 
+Instant Metrics::makespan_end(Instant end) const {
+  const Instant last = makespan_of(jobs_, end).last;
+  return last == Instant::zero() ? end : last;
+}
+
 Summary Metrics::summarise(const RunFacts& facts) const {
   Summary summary;
   summary.scenario = facts.scenario;
@@ -194,7 +208,7 @@ Summary Metrics::summarise(const RunFacts& facts) const {
   set_ratios(job_ratios(jobs_, away_, facts.devices, facts.end), summary);
   summary.queue_max = static_cast<std::uint64_t>(std::max(waiting_max_, waiting_));
 
-  const Duration makespan = makespan_of(jobs_, facts.end);
+  const Duration makespan = makespan_of(jobs_, facts.end).length();
   const Duration tail = std::max(facts.end - now_, Duration::zero());
   const __int128 device_ns = device_ns_ + static_cast<__int128>(tail.ns) * devices_held_;
   summary.makespan_s = makespan.in_seconds();

@@ -55,6 +55,10 @@ class Metrics {
   /// Jobs over so far, either way; what a progress bar shows.
   std::uint64_t jobs_over() const { return jobs_over_; }
 
+  /// When the makespan of a run that stops at `end` is over: the last end of a job; `end` where one
+  /// still runs, or none ever ended.
+  Instant makespan_end(Instant end) const;
+
   /// The account of the workload's rows and the unmet expectations are left for the caller.
   Summary summarise(const RunFacts& facts) const;
 

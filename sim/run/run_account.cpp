@@ -85,7 +85,8 @@ bool RunAccount::should_stop() {
 
 void RunAccount::sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const {
   if (devices == 0) return;
-  summary.fragmentation_avg = fragments_.mean(end) / static_cast<double>(devices);
+  summary.fragmentation_avg =
+      fragments_.mean(metrics_->makespan_end(end)) / static_cast<double>(devices);
   summary.fragmentation_max = fragments_.highest() / static_cast<double>(devices);
 }
 

@@ -42,7 +42,8 @@ class RunAccount final : public RunObserver {
 
   Metrics& metrics() { return *metrics_; }
 
-  /// Fragmentation up to `end`, of a cluster with so many devices.
+  /// Fragmentation of a run that stops at `end`, of a cluster with so many devices. The mean is up
+  /// to the end of the makespan: how long the world goes on without work is no choice of a policy.
   void sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const;
 
   /// Means of queues up to `end`.

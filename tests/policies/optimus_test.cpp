@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,13 +29,24 @@ using testing::JobBuilder;
 class PlainOptimus {
  public:
   Plan optimize(const ClusterView& view) {
-    std::int64_t left = policies::thousandths_to_share(view);
-    std::vector<Sized> jobs = minimums(view, left);
-    while (Sized* best = most_gaining(view, jobs, left)) {
-      left -= view.row(best->id).demand.thousandths();
-      ++best->replicas;
+    most_.clear();
+    while (true) {
+      policies::ClosedNodes closed;
+      closed.begin(view);
+      std::int64_t left = policies::thousandths_to_share(view, closed);
+      std::vector<Sized> jobs = minimums(view, left);
+      while (Sized* best = most_gaining(view, jobs, left)) {
+        left -= view.row(best->id).demand.thousandths();
+        ++best->replicas;
+      }
+      failed_.clear();
+      found_.clear();
+      Plan plan = placed(view, jobs);
+      if (failed_.empty()) return plan;
+      // Of the shape of one that found no place, no more than did.
+      for (const auto& shape : failed_)
+        most_[shape] = static_cast<int>(std::count(found_.begin(), found_.end(), shape));
     }
-    return placed(view, jobs);
   }
 
  private:
@@ -51,18 +63,22 @@ class PlainOptimus {
     return view.quota_allows(row.id, static_cast<std::int32_t>(devices_at(row, replicas)));
   }
 
-  static std::vector<Sized> minimums(const ClusterView& view, std::int64_t& left) {
+  std::vector<Sized> minimums(const ClusterView& view, std::int64_t& left) {
     std::vector<JobId> ids(view.holding().begin(), view.holding().end());
     view.waiting().for_each([&](const WaitEntry& entry) { return ids.push_back(entry.job), true; });
     std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
       return std::pair(-view.row(a).priority, a) < std::pair(-view.row(b).priority, b);
     });
     std::vector<Sized> jobs;
+    std::map<policies::GangShape, int> chosen;
     for (const JobId id : ids) {
       const JobRow& row = view.row(id);
       if (row.holds && row.is_fixed()) continue;
-      const bool fits =
-          row.thousandths_at(row.min_replicas) <= left && allowed(view, row, row.min_replicas);
+      const policies::GangShape shape = policies::shape_of(view.job(id));
+      const bool has_place = row.holds || !most_.contains(shape) || chosen[shape] < most_[shape];
+      const bool fits = row.thousandths_at(row.min_replicas) <= left &&
+                        allowed(view, row, row.min_replicas) && has_place;
+      if (fits && !row.holds) ++chosen[shape];
       if (fits) left -= row.thousandths_at(row.min_replicas);
       jobs.push_back({id, fits ? row.min_replicas : 0});
     }
@@ -116,6 +132,7 @@ class PlainOptimus {
       std::int32_t n = s.replicas;
       while (n >= least && n > 0 && !placer_.place(view, job, n, nodes)) --n;
       if (s.replicas == 0) continue;
+      if (!job.row.holds) (n < least ? failed_ : found_).push_back(policies::shape_of(job));
       if (n < least) {
         if (!job.row.holds) continue;
         plan.preempt(s.id);
@@ -129,6 +146,9 @@ class PlainOptimus {
 
   LinearEstimates estimates_;
   policies::GangTrial placer_;
+  std::map<policies::GangShape, int> most_;
+  std::vector<policies::GangShape> failed_;  // Of waiting jobs.
+  std::vector<policies::GangShape> found_;
 };
 
 /// Answers as Optimus, and asks the rule the same.

@@ -100,24 +100,37 @@ class PlainTiresias {
     return {-view.row(id).priority, at.queue, -index, view.row(id).submitted, 0, id};
   }
 
+  /// Whether the job, or one of its shape and quotas that comes before it, found no place.
+  bool is_blocked(const ClusterView& view, const std::vector<JobId>& blocked, JobId id) {
+    const auto like = [&](JobId other) {
+      const JobRow& row = view.row(other);
+      return std::tuple(policies::shape_of(view, view.job(other), size_of(view.job(other))),
+                        row.quota_group,
+                        row.quota_namespace);
+    };
+    return !view.row(id).holds && std::any_of(blocked.begin(), blocked.end(), [&](JobId other) {
+      return other == id || (like(other) == like(id) && place_of(view, other) < place_of(view, id));
+    });
+  }
+
   bool placed(const ClusterView& view,
               const std::vector<JobId>& queue,
               std::vector<JobId>& blocked,
               Plan& plan) {
     std::vector<JobId> starting;
-    std::int64_t left = policies::thousandths_to_share(view);
+    policies::ClosedNodes closed;
+    closed.begin(view);
+    std::int64_t left = policies::thousandths_to_share(view, closed);
     for (const JobId id : queue) {
       const JobView job = view.job(id);
       if (job.row.holds && job.row.is_fixed()) continue;
       const std::int64_t wanted = job.row.thousandths_at(size_of(job));
-      const bool run = wanted <= left &&
-                       std::find(blocked.begin(), blocked.end(), id) == blocked.end() &&
+      const bool run = wanted <= left && !is_blocked(view, blocked, id) &&
                        (job.row.holds || view.quota_allows(id, devices(job)));
       if (run) left -= wanted;
       if (run && !job.row.holds) starting.push_back(id);
       if (!run && job.row.holds) plan.preempt(id);
     }
-    const bool takes = !plan.empty();
     placer_.begin(view);
     for (const Grant& grant : plan.grants) placer_.give_back(view, view.job(grant.job));
     const std::size_t before = blocked.size();
@@ -129,7 +142,7 @@ class PlainTiresias {
         blocked.push_back(id);
       }
     }
-    return blocked.size() == before || !takes;
+    return blocked.size() == before;
   }
 
   TiresiasParameters parameters_;

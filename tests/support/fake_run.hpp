@@ -84,10 +84,12 @@ class FakeRun {
 
   bool history_matters() const { return history_matters_; }
 
-  /// One instant: what is due, and the policy's answers. False when nothing is left to happen.
-  bool step(Policy& policy) {
+  /// One instant: what is due, and the policy's answers. False when nothing is left to happen, or
+  /// nothing until `latest`, which it is then.
+  bool step(Policy& policy, Instant latest = Instant::never()) {
     const Instant next = next_instant(policy);
-    if (next.is_never()) return false;
+    if (next > latest) cluster_.advance_to(latest);
+    if (next.is_never() || next > latest) return false;
     const std::size_t live = cluster_.live_count();
     cluster_.advance_to(next);
     const bool ended = cluster_.live_count() < live;

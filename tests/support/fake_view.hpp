@@ -103,6 +103,16 @@ class FakeCluster : public ClusterView {
     everything_changed();
   }
 
+  /// From now on the node takes nothing new; what runs there goes on.
+  void cordon(NodeId node) {
+    NodeFree free = free_.at(node);
+    if (!free.usable) return;
+    devices_usable_ -= whole_[node.index()].devices;
+    free.usable = false;
+    free_.set(node, free);
+    everything_changed();
+  }
+
   // ---- Asking and doing ----
 
   /// The policy's answer about one job; the list of touched jobs starts anew.

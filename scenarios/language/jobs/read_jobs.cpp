@@ -61,10 +61,10 @@ void read_bundle(const MapReader& reader, Bundle& bundle) {
       bundle.devices = amount->devices;
       bundle.share = amount->share;
     } else {
-      reader.fail(
-          devices,
-          found_instead(
-              *node, "a whole number from 0 to 64 or a part of one device like 0.5", "correct it"));
+      reader.fail(devices,
+                  found_instead(*node,
+                                "a whole number from 0 to 64 or a part of one device from 0.001",
+                                "correct it"));
     }
   }
   reader.read_text(reader.has("gpu") ? "gpu" : "device_model", bundle.device_model);

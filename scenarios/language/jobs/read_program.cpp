@@ -1,5 +1,8 @@
 // What a role runs: command, environment, volumes, working directory, image, isolation; and the
 // sub-masters of roles, which run programs of their own.
+#include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "scenarios/language/readers.hpp"
@@ -38,6 +41,33 @@ void read_isolation(const MapReader& role, IsolationSpec& to) {
   if (to.key.empty()) to = IsolationSpec{};
 }
 
+/// Whether a volume has the form that agents take; what has no target is mounted nowhere.
+bool is_volume(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string_view source = text.substr(0, colon);
+  std::string_view target = text.substr(colon + 1);
+  const bool of_job = !source.empty() && source.size() <= 128 && source.front() != '.' &&
+                      source.find('/') == std::string_view::npos;
+  if (!of_job && !source.starts_with('/')) return false;
+  if (target.empty()) return true;
+  if (of_job && target.ends_with(":memory")) target.remove_suffix(std::strlen(":memory"));
+  return !target.empty() && target.find(':') == std::string_view::npos &&
+         ("/" + std::string(target) + "/").find("/../") == std::string::npos;
+}
+
+void read_volumes(const MapReader& reader, std::vector<std::string>& to) {
+  reader.read_texts("volumes", to);
+  for (const YamlNode& item : reader.items("volumes"))
+    if (item.is_scalar() && !is_volume(item.scalar))
+      reader.reading().fail(item.origin,
+                            reader.subject_of("volumes"),
+                            found_instead(item,
+                                          "source:target or name:target:memory",
+                                          "the source is an absolute path or the name of a folder "
+                                          "of the job, the target has no \"..\""));
+}
+
 /// The role whose only worker leads the recovery of role `index`. It takes no device.
 RoleSpec sub_master_of_role(const JobSpec& spec, std::size_t index) {
   RoleSpec master;
@@ -72,7 +102,7 @@ void read_texts_by_name(const MapReader& reader,
 void read_program(const MapReader& reader, RoleSpec& role) {
   read_command(reader, "command", role.command);
   read_texts_by_name(reader, "env", role.environment);
-  reader.read_texts("volumes", role.volumes);
+  read_volumes(reader, role.volumes);
   reader.read_text("working_directory", role.working_directory);
   reader.read_text("image", role.image);
   read_isolation(reader, role.isolation);

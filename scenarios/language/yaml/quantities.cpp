@@ -1,5 +1,6 @@
 #include "scenarios/language/yaml/quantities.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
@@ -147,8 +148,11 @@ std::optional<DeviceAmount> parse_devices(std::string_view text) {
   if (!thousandths || *thousandths > 64'000) return std::nullopt;
   const auto devices = static_cast<std::int32_t>(*thousandths / 1000);
   const auto rest = static_cast<std::int32_t>(*thousandths % 1000);
-  if (rest == 0) return DeviceAmount{devices, Share{}};
-  if (devices > 0) return std::nullopt;
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  if (text.find_first_of("123456789", dot) == std::string_view::npos)
+    return DeviceAmount{devices, Share{}};
+  // Less than a thousandth is not none.
+  if (devices > 0 || rest == 0) return std::nullopt;
   return DeviceAmount{1, Share{rest}};
 }
 

@@ -425,6 +425,28 @@ TEST(JobFile, PartsThatAreComparedWithEachOtherAreBounded) {
   EXPECT_EQ(many->jobs.size(), 5000u);
 }
 
+TEST(JobFile, VolumesThatNoAgentTakesAreRefused) {
+  for (const char* volume : {"data",
+                             "",
+                             ":/x",
+                             "a:../b",
+                             "a:/b/..",
+                             "c:/x:disk",
+                             "/data:/x:ro",
+                             "a::memory",
+                             ".hidden:/x",
+                             "some/where:/x"})
+    EXPECT_THAT(
+        job_file_errors("name: a\ncommand: [x]\nvolumes:\n  - \"" + std::string(volume) + "\"\n"),
+        ElementsAre(
+            AllOf(HasSubstr("jobs.yaml:4: "), HasSubstr("volumes"), HasSubstr("source:target"))))
+        << volume;
+  const JobSpec job = read_job(
+      "name: a\ncommand: [x]\n"
+      "volumes: [\"data:in\", \"/data:/mnt/..x\", \"shm:/dev/shm:memory\", \"unused:\"]\n");
+  EXPECT_EQ(job.roles[0].volumes.size(), 4u);
+}
+
 TEST(JobFile, WordsThatNoProgramCanBeGivenAreRefused) {
   EXPECT_THAT(job_file_errors("name: a\ncommand: [\"x\\0y\"]\n"),
               ElementsAre(HasSubstr("holds a zero byte")));

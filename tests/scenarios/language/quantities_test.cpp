@@ -79,7 +79,9 @@ TEST(Quantities, DevicesAreWholeOrOnePart) {
   EXPECT_EQ(parse_devices("0.5")->devices, 1);
   EXPECT_EQ(parse_devices("0.5")->share.thousandths, 500);
   EXPECT_EQ(parse_devices("0")->devices, 0);
-  for (const char* text : {"1.5", "65", "-1", "many"})
+  EXPECT_EQ(parse_devices("2.000")->devices, 2);
+  EXPECT_EQ(parse_devices("0.001")->share.thousandths, 1);
+  for (const char* text : {"1.5", "65", "-1", "many", "0.0004", "1.0004"})
     EXPECT_FALSE(parse_devices(text).has_value()) << text;
 }
 

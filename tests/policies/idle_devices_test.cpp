@@ -1,0 +1,212 @@
+// What every policy of the registry keeps, in small clusters: devices that a waiting job could have
+// do not stay idle, jobs on nodes that take nothing new go on, and priority comes first. A policy
+// whose rule says otherwise is listed with it.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/policies/ask.hpp"
+#include "tests/support/fake_rehearsal.hpp"
+#include "tests/support/fake_run.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::Arrival;
+using testing::FakeCluster;
+using testing::FakeRun;
+using testing::job;
+using testing::JobBuilder;
+
+constexpr std::int64_t kMinute_s = 60;
+constexpr std::int64_t kHour_s = 3600;
+
+/// A policy, a cluster and jobs that come and run.
+class EveryPolicy : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  EveryPolicy()
+      : policy_(policies::make_policy(GetParam(),
+                                      {.rehearsal = std::make_shared<testing::FakeRehearsal>()})
+                    .value()) {}
+
+  /// The job's number. Jobs are submitted in order of time.
+  JobId comes(std::int64_t at_s, JobBuilder builder, std::int64_t runs_s) {
+    arrivals_.push_back({Instant::zero() + Duration::seconds(at_s),
+                         builder.estimate(runs_s).spec(),
+                         static_cast<double>(runs_s),
+                         {}});
+    return JobId{static_cast<std::uint32_t>(arrivals_.size() - 1)};
+  }
+
+  void run_until(std::int64_t at_s) {
+    if (run_ == nullptr) run_ = std::make_unique<FakeRun>(std::move(cluster_), arrivals_);
+    while (run_->step(*policy_, Instant::zero() + Duration::seconds(at_s))) continue;
+    EXPECT_TRUE(run_->cluster().violations().empty());
+  }
+
+  FakeCluster& cluster() { return run_->cluster(); }
+
+  bool has_started(JobId id) {
+    return cluster().row(id).holds || is_final(cluster().row(id).phase) ||
+           cluster().row(id).attained_us > 0;
+  }
+
+  /// Whether the policy's rule says that it need not, as the table has it.
+  static bool is_exempt(const std::map<std::string_view, std::string_view>& because) {
+    return because.contains(GetParam());
+  }
+
+  std::unique_ptr<Policy> policy_;
+  FakeCluster cluster_;
+  std::vector<Arrival> arrivals_;
+  std::unique_ptr<FakeRun> run_;
+};
+
+const std::map<std::string_view, std::string_view> kStopsAtTheFirst{
+    {"fifo", "the first that does not fit ends the pass"},
+    {"gavel_fifo", "the first that does not fit has its share, and ends it for the others"}};
+
+// Two free devices on each of two nodes: four by count, on no node for who needs four of one.
+TEST_P(EveryPolicy, AJobThatFitsByCountAndOnNoNodeKeepsNoDevicesIdle) {
+  cluster_.add_nodes(2, 8);
+  comes(0, job().devices(6), 10 * kHour_s);
+  comes(0, job().devices(6), 10 * kHour_s);
+  comes(10 * kMinute_s, job().devices(4), 5 * kHour_s);
+  const JobId small = comes(20 * kMinute_s, job(), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(small) || is_exempt(kStopsAtTheFirst));
+}
+
+TEST_P(EveryPolicy, NorDoesOneThatMayBePreempted) {
+  cluster_.add_nodes(2, 8);
+  comes(0, job().devices(6), 10 * kHour_s);
+  comes(0, job().devices(6), 10 * kHour_s);
+  comes(10 * kMinute_s, job().devices(4).preemptible(), 5 * kHour_s);
+  const JobId small = comes(20 * kMinute_s, job().preemptible(), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(small) || is_exempt(kStopsAtTheFirst));
+}
+
+// A queue of them, so that one of their kind after the other might be tried.
+TEST_P(EveryPolicy, NorDoAHundredOfThem) {
+  cluster_.add_nodes(2, 8);
+  comes(0, job().devices(6), 10 * kHour_s);
+  comes(0, job().devices(6), 10 * kHour_s);
+  for (int i = 0; i < 100; ++i) comes(10 * kMinute_s, job().devices(4).preemptible(), 5 * kHour_s);
+  const JobId small = comes(20 * kMinute_s, job().preemptible(), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(small) || is_exempt(kStopsAtTheFirst));
+}
+
+TEST_P(EveryPolicy, NorDoesOneThatWantsAnotherModel) {
+  cluster_.add_nodes(1, 4, 1000, "h100");
+  cluster_.add_nodes(1, 4, 1000, "l40s");
+  comes(0, job().replicas(4).model("h100"), 10 * kHour_s);
+  comes(10 * kMinute_s, job().replicas(4).model("h100"), 10 * kHour_s);
+  const JobId other = comes(20 * kMinute_s, job().replicas(4).model("l40s"), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(other) || is_exempt(kStopsAtTheFirst));
+}
+
+TEST_P(EveryPolicy, NorDoesOneThatWaitsForCores) {
+  cluster_.add_nodes(1, 8, 16);
+  comes(0, job().devices(4).cpu(12), 10 * kHour_s);
+  comes(10 * kMinute_s, job().devices(4).cpu(12), 10 * kHour_s);
+  const JobId other = comes(20 * kMinute_s, job().replicas(4).cpu(1), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(other) || is_exempt(kStopsAtTheFirst));
+}
+
+// What jobs hold on a closed node is of use to nobody else, and takes nothing of the other node.
+TEST_P(EveryPolicy, AJobOnAClosedNodeGoesOnAndTheOthersAreShared) {
+  for (const bool preemptible : {false, true}) {
+    SCOPED_TRACE(preemptible ? "preemptible" : "fixed");
+    policy_ =
+        policies::make_policy(GetParam(), {.rehearsal = std::make_shared<testing::FakeRehearsal>()})
+            .value();
+    cluster_ = {};
+    arrivals_.clear();
+    run_ = nullptr;
+    cluster_.add_nodes(2, 4);
+    const auto of_four = [&] {
+      JobBuilder four = job().replicas(4);
+      return preemptible ? four.preemptible() : four;
+    };
+    const JobId first = comes(0, of_four(), 10 * kHour_s);
+    const JobId next = comes(kHour_s, of_four(), kHour_s);
+    run_until(30 * kMinute_s);
+    ASSERT_TRUE(cluster().row(first).holds);
+    ASSERT_EQ(cluster().job(first).nodes.size(), 1u);
+    cluster().cordon(cluster().job(first).nodes[0].node);
+    run_until(2 * kHour_s);
+    EXPECT_TRUE(has_started(next));
+    run_until(5 * kHour_s);
+    EXPECT_TRUE(cluster().row(first).holds);
+    EXPECT_EQ(cluster().preemptions(), 0u);
+  }
+}
+
+// The same with a part of the job on the closed node: it goes on with both.
+TEST_P(EveryPolicy, AJobPartlyOnAClosedNodeGoesOn) {
+  cluster_.add_nodes(3, 4);
+  const JobId first = comes(0, job().replicas(8).preemptible(), 10 * kHour_s);
+  const JobId next = comes(kHour_s, job().replicas(4).preemptible(), kHour_s);
+  run_until(30 * kMinute_s);
+  ASSERT_TRUE(cluster().row(first).holds);
+  cluster().cordon(cluster().job(first).nodes[0].node);
+  run_until(2 * kHour_s);
+  EXPECT_TRUE(has_started(next));
+  run_until(5 * kHour_s);
+  EXPECT_TRUE(cluster().row(first).holds);
+  EXPECT_EQ(cluster().preemptions(), 0u);
+}
+
+TEST_P(EveryPolicy, AHigherPriorityWaitsBeforeLowerOnes) {
+  cluster_.add_nodes(1, 8);
+  comes(0, job().replicas(8), 2 * kHour_s);
+  comes(10 * kMinute_s, job().replicas(8), 2 * kHour_s);
+  comes(11 * kMinute_s, job().replicas(8), 2 * kHour_s);
+  const JobId high = comes(20 * kMinute_s, job().replicas(8).priority(1), 2 * kHour_s);
+  run_until(3 * kHour_s);
+  EXPECT_TRUE(has_started(high));
+}
+
+TEST_P(EveryPolicy, AHigherPriorityPushesOutALowerOne) {
+  const std::map<std::string_view, std::string_view> exempt{
+      {"pollux", "priority is not in the fitness"}};
+  cluster_.add_nodes(1, 8);
+  comes(0, job().replicas(8).preemptible(), 10 * kHour_s);
+  const JobId high = comes(20 * kMinute_s, job().replicas(4).priority(1).preemptible(), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(high) || is_exempt(exempt));
+}
+
+// The lower one is the larger, by its minimum too.
+TEST_P(EveryPolicy, AHigherPriorityPushesOutALargerLowerOneThatIsElastic) {
+  const std::map<std::string_view, std::string_view> exempt{
+      {"pollux", "priority is not in the fitness"}};
+  cluster_.add_nodes(1, 8);
+  comes(0, job().replicas(8, 16).preemptible(), 10 * kHour_s);
+  const JobId high = comes(20 * kMinute_s, job().replicas(4, 8).priority(1).preemptible(), kHour_s);
+  run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(high) || is_exempt(exempt));
+}
+
+std::vector<std::string_view> every_name() {
+  std::vector<std::string_view> out;
+  for (const policies::PolicyRow& row : policies::rows())
+    if (policies::is_available(row)) out.push_back(row.name);
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry,
+                         EveryPolicy,
+                         ::testing::ValuesIn(every_name()),
+                         [](const auto& row) { return std::string(row.param); });
+
+}  // namespace
+}  // namespace orrery
