@@ -13,13 +13,14 @@ namespace {
 /// A report that comes with a change comes within so many times the noise.
 constexpr std::int64_t kLateReport = 6;
 
-/// Whether a start went on from what was saved: what the job says first after it, else whether it
-/// had worked before.
-bool goes_on(const RecordedJob& job, const StartSample& start, Duration noise) {
+/// Whether a start went on from what was saved: what the job says first after it. Where it says
+/// nothing more, a job that had not worked before cannot have; of another one nobody knows.
+std::optional<bool> goes_on(const RecordedJob& job, const StartSample& start, Duration noise) {
   for (const WorkFact& fact : job.facts)
     if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.at >= start.up_at - noise)
       return fact.done > 0;
-  return start.restores;
+  if (start.restores) return std::nullopt;
+  return false;
 }
 
 /// Whether a worker of the job ended by itself then, or any node or device was lost.
@@ -200,9 +201,8 @@ ObservedTimes observed_times(const RecordedRun& run, Duration noise) {
     for (const StartSample& start : job.starts) {
       if (start.failed)
         ++out.starts_failed;
-      else
-        out.of(goes_on(job, start, noise) ? TimeKind::Restart : TimeKind::Start)
-            .push_back(start.took);
+      else if (const std::optional<bool> saved = goes_on(job, start, noise))
+        out.of(*saved ? TimeKind::Restart : TimeKind::Start).push_back(start.took);
     }
     StandstillReader(run, job, noise, out).run();
     take_rates(job, out);

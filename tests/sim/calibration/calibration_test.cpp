@@ -274,6 +274,25 @@ WorkFact reported(double at_s, double done, bool checkpointed) {
   return fact;
 }
 
+TEST(Calibration, AStartAfterWhichNothingIsSaidIsNoRestart) {
+  RecordedRun run;
+  RecordedJob job;
+  job.spec = std::make_shared<const JobSpec>();
+  const auto up_at = [](std::int64_t s) { return Instant::zero() + Duration::seconds(s); };
+  job.starts.push_back({.took = Duration::seconds(2), .up_at = up_at(2)});
+  job.starts.push_back({.took = Duration::seconds(5), .restores = true, .up_at = up_at(20)});
+  run.jobs.push_back(job);
+  const ObservedTimes silent = observed_times(run, Duration::zero());
+  EXPECT_THAT(silent.of(TimeKind::Start), testing::ElementsAre(Duration::seconds(2)));
+  EXPECT_THAT(silent.of(TimeKind::Restart), testing::IsEmpty());
+  // It had saved nothing.
+  run.jobs[0].facts.push_back(reported(21, 0, false));
+  const ObservedTimes afresh = observed_times(run, Duration::zero());
+  EXPECT_THAT(afresh.of(TimeKind::Start),
+              testing::ElementsAre(Duration::seconds(2), Duration::seconds(5)));
+  EXPECT_THAT(afresh.of(TimeKind::Restart), testing::IsEmpty());
+}
+
 TEST(Calibration, WorkersThatTellOfCheckpointsTellWhatThoseCost) {
   RecordedRun run;
   RecordedJob job;
