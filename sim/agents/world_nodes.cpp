@@ -82,7 +82,7 @@ void AgentWorld::on_workers(JobId job,
     else if (exit_code == kPortInUse)
       pending_.emplace_back(worker.node, SpawnFailed{name, 0, {}, worker.first_port});
     else
-      pending_.emplace_back(worker.node, SpawnFailed{name});
+      pending_.emplace_back(worker.node, SpawnFailed{name, exit_code == kNotFound ? kNotFound : 0});
   }
 }
 

@@ -55,6 +55,7 @@ void Processes::come_up(LiveJob& job, const Future& future) {
   std::vector<ModelWorker> up;
   std::vector<ModelWorker> refused;
   std::vector<ModelWorker> without_port;
+  std::vector<ModelWorker> without_program;
   up.reserve(job.workers.size());
   const bool scripted = !job.job.scripts->empty();
   for (ModelWorker& worker : job.workers) {
@@ -67,6 +68,8 @@ void Processes::come_up(LiveJob& job, const Future& future) {
       refused.push_back(worker);
     } else if (scripted && scripts_.finds_port_in_use(job, worker)) {
       without_port.push_back(worker);
+    } else if (scripted && scripts_.cannot_start(job, worker)) {
+      without_program.push_back(worker);
     } else {
       worker.ready = true;
       up.push_back(worker);
@@ -76,8 +79,9 @@ void Processes::come_up(LiveJob& job, const Future& future) {
   tell(job, up, hello ? WorkerFact::Running : WorkerFact::Ready, 0, cluster_.now);
   tell(job, refused, WorkerFact::LaunchFailed, 1, cluster_.now);
   tell(job, without_port, WorkerFact::LaunchFailed, kPortInUse, cluster_.now);
-  for (const ModelWorker& worker : refused) remove(job, worker);
-  for (const ModelWorker& worker : without_port) remove(job, worker);
+  tell(job, without_program, WorkerFact::LaunchFailed, kNotFound, cluster_.now);
+  for (const auto* gone : {&refused, &without_port, &without_program})
+    for (const ModelWorker& worker : *gone) remove(job, worker);
   if (hello)
     for (const ModelWorker& worker : up) expect(FutureKind::Hello, *hello, job, worker);
   if (scripted)

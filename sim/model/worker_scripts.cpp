@@ -61,6 +61,17 @@ bool WorkerScripts::finds_port_in_use(LiveJob& job, const ModelWorker& worker) {
          use(job, worker, scenarios::ScriptKind::PortInUse) < job.job.scripts->size();
 }
 
+bool WorkerScripts::cannot_start(LiveJob& job, const ModelWorker& worker) {
+  for (std::size_t s = 0; s < job.job.scripts->size(); ++s) {
+    const scenarios::WorkerScript& script = (*job.job.scripts)[s];
+    if (job.script_lives[s] >= script.times || !is_named(job, script.worker, worker)) continue;
+    if (script.kind != scenarios::ScriptKind::CannotStart) return false;
+    ++job.script_lives[s];
+    return true;
+  }
+  return false;
+}
+
 void WorkerScripts::schedule_exit(LiveJob& job, const ModelWorker& worker) {
   const std::size_t s = use(job, worker, scenarios::ScriptKind::Exit);
   if (s == job.job.scripts->size()) return;

@@ -16,6 +16,10 @@ class WorkerScripts {
   /// Whether by a script something else listens at a port of this start; counted as well.
   bool finds_port_in_use(LiveJob& job, const ModelWorker& worker);
 
+  /// Whether by a script the program of this start is not there. Lives that scripts before that one
+  /// name come first.
+  bool cannot_start(LiveJob& job, const ModelWorker& worker);
+
   /// The worker is up: its exit is put into the future where a script has one for it.
   void schedule_exit(LiveJob& job, const ModelWorker& worker);
 

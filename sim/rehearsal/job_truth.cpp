@@ -342,7 +342,9 @@ std::vector<scenarios::WorkerScript> scripts_of(const RecordedJob& job) {
         script.times = end->life - life;
         out.push_back(script);
       }
-      script.kind = end->came_up ? scenarios::ScriptKind::Exit : scenarios::ScriptKind::Refuse;
+      script.kind = end->came_up    ? scenarios::ScriptKind::Exit
+                    : end->for_good ? scenarios::ScriptKind::CannotStart
+                                    : scenarios::ScriptKind::Refuse;
       script.after = end->after;
       script.exit_code = end->exit_code;
       script.times = 1;

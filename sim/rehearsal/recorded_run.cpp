@@ -195,6 +195,8 @@ class RunReader {
     if (lost != lost_.end() && (lost->second.devices & worker->devices) != 0) return;
     RecordedEnd end{life.role, life.local_rank, life.life};
     end.came_up = !life.ready.is_never();
+    end.for_good = report.fact == WorkerFact::LaunchFailed &&
+                   (report.exit_code == kCannotRun || report.exit_code == kNotFound);
     if (end.came_up) end.after = event.occurred_at - life.ready;
     end.exit_code = report.fact == WorkerFact::Exited ? report.exit_code : 137;
     end.at = event.occurred_at;

@@ -45,7 +45,8 @@ struct RecordedEnd {
   RoleIndex role;
   std::int32_t local_rank = 0;
   std::int32_t life = 0;  ///< Which start of this worker, from 0.
-  bool came_up = true;    ///< False: its node did not launch it.
+  bool came_up = true;    ///< False: its node did not launch it,
+  bool for_good = false;  ///< and no other try could have helped.
   Duration after;         ///< From ready to the end.
   std::int32_t exit_code = 1;
   Instant at;  ///< When it ended.

@@ -6,7 +6,11 @@
 namespace orrery::sim {
 
 RecordedWorld::RecordedWorld(World& world, const RecordedRun& run, bool with_nodes)
-    : world_(world), run_(run), with_nodes_(with_nodes), jobs_(run.jobs.size()) {
+    : world_(world),
+      run_(run),
+      with_nodes_(with_nodes),
+      jobs_(run.jobs.size()),
+      answered_(run.jobs.size()) {
   for (std::uint32_t k = 0; k < run.jobs.size(); ++k) {
     const JobId id = run.jobs[k].id;
     if (id.is_none()) continue;
@@ -17,8 +21,10 @@ RecordedWorld::RecordedWorld(World& world, const RecordedRun& run, bool with_nod
 
 void RecordedWorld::issue(const Command& command) {
   if (const auto* answer = std::get_if<AnswerRequest>(&command.body))
-    if (answer->accepted && answer->request >= 1 && answer->request <= jobs_.size())
-      jobs_[answer->request - 1] = answer->job;
+    if (answer->request >= 1 && answer->request <= jobs_.size()) {
+      answered_[answer->request - 1] = true;
+      if (answer->accepted) jobs_[answer->request - 1] = answer->job;
+    }
   world_.issue(command);
 }
 

@@ -29,6 +29,9 @@ class RecordedWorld final : public World {
   /// Which job each submission became; none: it was refused, or not submitted yet.
   const std::vector<JobId>& jobs() const { return jobs_; }
 
+  /// Whether each submission was answered.
+  const std::vector<bool>& answered() const { return answered_; }
+
  private:
   void say_what_is_due(std::vector<Event>& events);
   bool translated(EventBody& body) const;
@@ -37,6 +40,7 @@ class RecordedWorld final : public World {
   const RecordedRun& run_;
   bool with_nodes_;
   std::vector<JobId> jobs_;             ///< [submission].
+  std::vector<bool> answered_;          ///< Likewise.
   std::vector<std::uint32_t> numbers_;  ///< [recorded id]: submission.
   std::size_t next_ = 0;                ///< Of the requests.
 };

@@ -161,6 +161,7 @@ Result<WhatIfRun> run_what_if(const Rehearsal& rehearsal,
   out.report.summary.decisions = driver.plans_asked();
   out.report.warnings = world.warnings();
   out.jobs = seen.jobs();
+  out.submitted = seen.answered();
   out.all_over = out.report.summary.jobs_unfinished == 0;
   return out;
 }
@@ -177,6 +178,7 @@ std::vector<JobDifference> differences(const Rehearsal& rehearsal, const WhatIfR
     difference.known = rehearsal.truth.jobs[k].known;
     difference.sizes_assumed = rehearsal.truth.jobs[k].sizes_assumed;
     if (then.contains(job.id)) difference.recorded = &then[job.id];
+    difference.submitted = run.submitted[k];
     if (now.contains(run.jobs[k])) difference.now = &now[run.jobs[k]];
   }
   return out;

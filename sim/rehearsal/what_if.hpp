@@ -34,8 +34,9 @@ Result<scenarios::Scenario> what_if_scenario(const Rehearsal& rehearsal,
 /// What came of a what-if.
 struct WhatIfRun {
   RunReport report;
-  std::vector<JobId> jobs;  ///< [submission]: which job it became; none where it was refused.
-  bool all_over = false;    ///< Every job came to its end.
+  std::vector<JobId> jobs;      ///< [submission]: which job it became; none where it was refused,
+  std::vector<bool> submitted;  ///< or the what-if ended before: false.
+  bool all_over = false;        ///< Every job came to its end.
 };
 
 /// Runs it once. The policy must be fresh. Errors: as run_model.
@@ -50,7 +51,8 @@ struct JobDifference {
   WorkKnown known = WorkKnown::Observed;
   bool sizes_assumed = false;
   const JobOutcome* recorded = nullptr;  ///< Null: it was refused.
-  const JobOutcome* now = nullptr;       ///< Null: it was refused.
+  const JobOutcome* now = nullptr;       ///< Null: it was refused,
+  bool submitted = true;                 ///< or the what-if ended before its submission: false.
 };
 
 /// Job by job, in the order of submission. Both live as long as the result.

@@ -30,8 +30,8 @@ std::string change_text(std::optional<double> seconds) {
   return (*seconds > 0 ? "+" : "") + with_commas(*seconds, std::abs(*seconds) < 10 ? 3 : 1);
 }
 
-std::string after_text(const JobOutcome* job, Instant JobOutcome::*what) {
-  if (job == nullptr) return "refused";
+std::string after_text(const JobOutcome* job, Instant JobOutcome::*what, bool submitted = true) {
+  if (job == nullptr) return submitted ? "refused" : "not submitted";
   if ((job->*what).is_never()) return "never";
   return with_commas((job->*what - job->submitted).in_seconds(), 1);
 }
@@ -110,6 +110,7 @@ void put_jobs(JsonText& json, const WhatIfTold& told) {
     json.field("sizes_assumed", job.sizes_assumed);
     put_outcome(json, "recorded", job.recorded);
     put_outcome(json, "what_if", job.now);
+    json.field("submitted", job.submitted);
     put_change(json, "start_change_s", later(job, &JobOutcome::started));
     put_change(json, "completion_change_s", later(job, &JobOutcome::finished));
     json.end_object();
@@ -169,10 +170,10 @@ std::string what_if_table(const WhatIfTold& told, const ConsoleTraits& traits) {
   for (const JobDifference* job : order)
     table.add_row({{.text = job->name},
                    {.text = after_text(job->recorded, &JobOutcome::started)},
-                   {.text = after_text(job->now, &JobOutcome::started)},
+                   {.text = after_text(job->now, &JobOutcome::started, job->submitted)},
                    {.text = change_text(later(*job, &JobOutcome::started))},
                    {.text = after_text(job->recorded, &JobOutcome::finished)},
-                   {.text = after_text(job->now, &JobOutcome::finished)},
+                   {.text = after_text(job->now, &JobOutcome::finished, job->submitted)},
                    {.text = change_text(later(*job, &JobOutcome::finished))},
                    {.text = restarts_text(*job)},
                    {.text = std::string(to_string(job->known))}});

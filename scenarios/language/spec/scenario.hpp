@@ -86,9 +86,10 @@ struct PolicyChoice {
 
 /// What a modelled worker does instead of working to the end.
 enum class ScriptKind : std::uint8_t {
-  Exit,       ///< Ends by itself.
-  Refuse,     ///< Never comes up: its node refuses to launch it.
-  PortInUse,  ///< The same, for something else listens at the first of its ports.
+  Exit,         ///< Ends by itself.
+  Refuse,       ///< Never comes up: its node refuses to launch it.
+  PortInUse,    ///< The same, for something else listens at the first of its ports.
+  CannotStart,  ///< The same, for its program is not there: no other try can help.
 };
 
 /// A worker's own story: so long after it became ready it ends.
@@ -280,7 +281,7 @@ struct EnumNames<scenarios::TimingMode> {
 
 template <>
 struct EnumNames<scenarios::ScriptKind> {
-  static constexpr std::array kNames{"exit", "refuse", "port_in_use"};
+  static constexpr std::array kNames{"exit", "refuse", "port_in_use", "cannot_start"};
 };
 
 template <>

@@ -113,6 +113,48 @@ requests:
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
 
+TEST(WhatIf, WhatCannotStartFailsAgain) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 2, gpus_per_node: 2}
+timing: {start: 5s, stop: 2s}
+jobs:
+  - {name: nowhere, replicas: 2, work: 60s, workers: [{rank: 1, kind: cannot_start}]}
+  - {name: moved, replicas: 1, work: 900s, workers: [{rank: 0, after: 100s, exit: 3}, {rank: 0, kind: cannot_start}]}
+  - {name: fine, replicas: 2, work: 60s}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.recorded.summary.jobs_failed, 2U);
+  EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
+  for (const char* policy : {"fifo", "srtf"}) {
+    const WhatIfRun run = what_if(rehearsal, {{"policy", policy}});
+    EXPECT_EQ(run.report.summary.jobs_failed, 2U) << policy;
+    EXPECT_EQ(run.report.summary.restarts, 1U) << policy;
+    EXPECT_EQ(changed(rehearsal, run), "") << policy;
+  }
+}
+
+TEST(WhatIf, KnowsWhatItRefusedFromWhatItNeverCameTo) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 4}
+jobs:
+  - {name: early, work: 60s}
+  - {name: late, at: 100s, work: 60s}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  const WhatIfRun run = what_if(rehearsal, {{"until", "50s"}});
+  const std::vector<JobDifference> jobs = differences(rehearsal, run);
+  EXPECT_NE(jobs[0].now, nullptr);
+  EXPECT_TRUE(jobs[0].submitted);
+  EXPECT_EQ(jobs[1].now, nullptr);
+  EXPECT_FALSE(jobs[1].submitted);
+}
+
 TEST(WhatIf, OfAnotherPolicyHasTheSameWork) {
   MemoryStore store;
   record(drawn(7, "fifo", ""), store);

@@ -66,6 +66,15 @@ class WhatIfTest(unittest.TestCase):
         self.assertEqual(by_name["wide-too"]["what_if"]["started_s"], 1)
         self.assertLess(by_name["wide-too"]["completion_change_s"], 0)
 
+    def test_a_job_that_it_never_came_to_is_not_refused(self):
+        told = json.loads(self.replay(self.journal, "--set", "until=1500ms", "--json").stdout)
+        by_name = {job["name"]: job for job in told["what_if"][0]["jobs"]}
+        self.assertIsNone(by_name["small"]["what_if"])
+        self.assertEqual([by_name[name]["submitted"] for name in ("wide", "wide-too", "small")], [True, True, False])
+        text = self.replay(self.journal, "--set", "until=1500ms").stdout
+        self.assertIn("not submitted", text)
+        self.assertNotIn("refused", text)
+
     def test_a_job_that_can_never_fit_is_told(self):
         done = self.replay(self.journal, "--set", "cluster.groups[0].nodes=1", code=1)
         self.assertIn("never", done.stdout)
