@@ -104,6 +104,9 @@ void check_job(const MapReader& job, const JobSpec& spec, JobUse use, bool place
 /// Where role `name` of a job stands, in either form; the job where it is not written out.
 Origin origin_of_role(const MapReader& job, std::string_view name);
 
+/// The override that says something of `key` of a role, else as origin_of_role.
+Origin origin_in_role(const MapReader& job, std::string_view role, std::string_view key);
+
 /// `work` of one job whose specification is complete, in a scenario whose cluster is.
 void read_work(const MapReader& job, const JobSpec& spec, const Scenario& scenario, WorkSpec& work);
 

@@ -93,22 +93,24 @@ void judge_words(Reading& reading, const MapReader& job, const JobSpec& spec) {
   };
   const bool native = !job.has("manifest");  // Those of a manifest were judged where they stand.
   for (const RoleSpec& role : spec.roles) {
-    const auto fail = [&](const std::string& message) {
-      reading.fail(origin_of_role(job, role.name), spec.name + ": role " + role.name, message);
+    const auto fail = [&](std::string_view key, const std::string& message) {
+      reading.fail(origin_in_role(job, role.name, key), spec.name + ": role " + role.name, message);
     };
     if (std::any_of(role.command.begin(), role.command.end(), has_zero) ||
         std::any_of(role.volumes.begin(), role.volumes.end(), has_zero))
-      fail(
-          "a word of its command or volumes holds a zero byte, which ends it for every program; "
-          "remove it");
+      fail(std::any_of(role.volumes.begin(), role.volumes.end(), has_zero) ? "volumes" : "command",
+           "a word of its command or volumes holds a zero byte, which ends it for every program; "
+           "remove it");
     for (const KeyValue& variable : role.environment) {
       if (variable.key.empty() || (native && variable.key.find('=') != std::string::npos) ||
           has_zero(variable.key))
-        fail("a variable is called '" + variable.key.substr(0, 80) +
-             "', a name without '=' and zero bytes is needed; write NAME: value");
+        fail("env",
+             "a variable is called '" + variable.key.substr(0, 80) +
+                 "', a name without '=' and zero bytes is needed; write NAME: value");
       else if (has_zero(variable.value))
-        fail("variable " + variable.key.substr(0, 80) +
-             " holds a zero byte, which ends it for every program; remove it");
+        fail("env",
+             "variable " + variable.key.substr(0, 80) +
+                 " holds a zero byte, which ends it for every program; remove it");
     }
   }
 }

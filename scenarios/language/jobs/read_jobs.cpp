@@ -8,7 +8,6 @@
 namespace orrery::scenarios {
 namespace {
 
-constexpr std::int64_t kReplicasMax = 1'048'576;
 constexpr Bytes kDefaultMemory{std::int64_t{2} << 30};
 constexpr MilliCpu kDefaultCpu{1000};
 

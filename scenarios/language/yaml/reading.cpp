@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/invariant.hpp"
+#include "scenarios/language/yaml/yaml_text.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -230,7 +231,7 @@ void MapReader::read_size(std::string_view key, Bytes& to) const {
   read_parsed(key,
               to,
               parse_size,
-              "a size with a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
+              "a size with a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB) below 8,388,608 TiB",
               "write for example 16GiB");
 }
 
@@ -260,9 +261,13 @@ void MapReader::read_number(std::string_view key, double& to, double low, double
   const YamlNode* node = find(key);
   if (node == nullptr) return;
   const auto value = node->is_scalar() ? parse_number(node->scalar) : std::nullopt;
-  if (value && *value >= low && *value <= high) {
-    to = *value;
-    return;
+  bool too_large = false;
+  if (value && *value >= low) {
+    if (*value <= high) {
+      to = *value;
+      return;
+    }
+    too_large = high >= 1e15;
   }
   const auto text = [](double number) {
     std::string digits = std::to_string(number);
@@ -272,6 +277,7 @@ void MapReader::read_number(std::string_view key, double& to, double low, double
   };
   std::string need = "a number from " + text(low) + " to " + text(high);
   if (high >= 1e15) need = low > 0 ? "a number above 0" : "a number of at least " + text(low);
+  if (too_large) need = "a number of at most " + yaml_number(high);
   fail(key, found_instead(*node, need, "correct it"));
 }
 

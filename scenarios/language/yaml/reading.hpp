@@ -119,6 +119,8 @@ class MapReader {
 
   Origin origin() const { return node_.origin; }
 
+  const YamlNode& node() const { return node_; }
+
   Reading& reading() const { return reading_; }
 
   void fail(std::string_view key, std::string message) const;

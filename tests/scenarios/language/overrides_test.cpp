@@ -2,13 +2,16 @@
 
 #include <gmock/gmock.h>
 
+#include "scenarios/language/jobs/job_file.hpp"
 #include "tests/scenarios/language/loading.hpp"
 
 namespace orrery::scenarios {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 const std::string kText = with_cluster("policy: easy\njobs: [{name: a, work: 60s}]\n");
 
@@ -59,6 +62,38 @@ TEST(Overrides, TheirErrorsNameThemAndComeLast) {
   EXPECT_THAT(errors_of(kText, {{"cluster.nods", "8"}}),
               ElementsAre(HasSubstr("--set cluster.nods=8: cluster.nods: is no key here, the "
                                     "nearest is 'nodes'")));
+}
+
+TEST(Overrides, TheyAreTheirPlaceInWhatOnlyTheWholeJobShows) {
+  const std::string text = with_cluster("jobs:\n  - {name: a, replicas: 1, work: 60s}\n");
+  EXPECT_THAT(errors_of(text, {{"jobs[0].name", "UPPER"}}),
+              ElementsAre(StartsWith("--set jobs[0].name=UPPER: ")));
+  EXPECT_THAT(errors_of(text, {{"jobs[0].labels", "{a b: c}"}}),
+              ElementsAre(StartsWith("--set jobs[0].labels={a b: c}: ")));
+  EXPECT_THAT(errors_of(text, {{"jobs[0].replicas", "{min: 3, max: 2}"}}),
+              ElementsAre(StartsWith("--set jobs[0].replicas={min: 3, max: 2}: ")));
+  EXPECT_THAT(errors_of(text, {{"jobs[0].replicas", "1000001"}}),
+              ElementsAre(HasSubstr("a whole number from 1 to 1000000 is needed")));
+  JobFileOptions options;
+  options.overrides = {{"env", "{\"X=Y\": z}"}};
+  const auto file = parse_job_file("name: a\ncommand: [x]\n", "e.yaml", options);
+  ASSERT_FALSE(file);
+  EXPECT_THAT(file.errors().front().text(), StartsWith("--set env={\"X=Y\": z}: "));
+  const auto roles =
+      parse_job_file("name: a\nroles:\n  b: {command: [x]}\n  c: {command: [x]}\n", "e.yaml", [] {
+        JobFileOptions out;
+        out.overrides = {{"roles.c.replicas", "{min: 3, max: 2}"}};
+        return out;
+      }());
+  ASSERT_FALSE(roles);
+  EXPECT_THAT(roles.errors().front().text(), StartsWith("--set roles.c.replicas="));
+}
+
+TEST(Overrides, WhatIsTooLargeIsToldSo) {
+  EXPECT_THAT(errors_of(kText, {{"jobs[0].work", "{units: 1e300}"}}),
+              Contains(HasSubstr("a number of at most 1e+")));
+  EXPECT_THAT(errors_of(kText, {{"jobs[0].memory", "99999999TiB"}}),
+              ElementsAre(HasSubstr("below 8,388,608 TiB is needed")));
 }
 
 TEST(Overrides, PathsThatLeadNowhereAreRefused) {
