@@ -1,7 +1,10 @@
 // calibrate --from: what starting, stopping and saving take, learned from journals. Without --from
 // orrery-node measures the cluster of a running controller.
 #include <algorithm>
+#include <filesystem>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/base/json_text.hpp"
@@ -22,6 +25,21 @@ constexpr const char* kDefaultFile = "calibration.yaml";
 std::string source_of(const std::vector<std::string>& journals) {
   if (journals.size() == 1) return journals.front();
   return std::to_string(journals.size()) + " journals, the first " + journals.front();
+}
+
+/// Journals that are named twice: each would be held out, and foretold by itself.
+Errors named_twice(const std::vector<std::string>& journals) {
+  Errors errors;
+  std::set<std::string> known;
+  for (const std::string& journal : journals) {
+    std::error_code none;
+    const std::filesystem::path path = std::filesystem::canonical(journal, none);
+    if (!known.insert(none ? journal : path.string()).second)
+      errors.push_back({.file = journal,
+                        .subject = "--from",
+                        .message = "is named twice; name each journal once"});
+  }
+  return errors;
 }
 
 void put_time(JsonText& json, std::string_view key, Duration time) {
@@ -100,6 +118,7 @@ ExitCode run_calibrate_from(const Arguments& arguments, Console& console) {
     return ExitCode::BadInput;
   };
   const std::vector<std::string> journals = arguments.values("--from");
+  if (const Errors twice = named_twice(journals); !twice.empty()) return refuse(twice);
   std::vector<sim::ObservedTimes> observed;
   Errors errors;
   for (const std::string& path : journals) {

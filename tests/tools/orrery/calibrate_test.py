@@ -59,6 +59,12 @@ class CalibrateTest(unittest.TestCase):
         self.assertEqual(start["samples"], 6)
         self.assertGreater(start["held_out"]["error_p50"], 0.3)
 
+    def test_a_journal_that_is_named_twice_is_refused(self):
+        done = self.orrery("calibrate", "--from", self.journal(), "--from", self.folder / "monday/../monday/journal.db",
+                           "--out", "twice.yaml", code=2)
+        self.assertIn("is named twice", done.stderr)
+        self.assertFalse((self.folder / "twice.yaml").exists())
+
     def test_a_scenario_reads_it(self):
         self.orrery("calibrate", "--from", self.journal(), "--out", "read.yaml")
         scenario = self.folder / "reads.yaml"
