@@ -46,7 +46,10 @@ TEST(Profilings, TheRoleThatAPolicySizesSaysTheRate) {
 TEST(Profilings, ReportsOfManyRanksCostAboutTheSameWhateverTheyTell) {
   constexpr std::uint32_t kRanks = 1024;
   ControllerHarness h({nodes_of(16, 64)});
-  const JobId id = h.running(job("a").replicas(kRanks), kRanks);
+  const JobId id = h.submit(job("a").replicas(kRanks));
+  h.plan(grant(id, kRanks));
+  h.step(WorkersChanged{id, Generation{1}, Incarnation{1}, WorkerFact::Ready, Rank{0}, kRanks});
+  ASSERT_EQ(h.phase(id), JobPhase::Running);
   const auto reports = [&](const std::string& key) {
     Controller controller(h.controller.state());
     Commands out;
