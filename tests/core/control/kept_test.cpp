@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ctime>
 
 #include "tests/support/controller_harness.hpp"
 
@@ -40,30 +39,6 @@ TEST(Profilings, TheRoleThatAPolicySizesSaysTheRate) {
   h.step(ProfilingChanged{id, Generation{1}, Rank{0}, {{"throughput", 30.0}}});
   h.step(ProfilingChanged{id, Generation{1}, Rank{1}, {{"throughput", 50.0}}});
   EXPECT_EQ(h.row(id).progress.rate, 40.0);
-}
-
-// Each report was compared with that of each rank for each rank: minutes for a large job.
-TEST(Profilings, ReportsOfManyRanksCostAboutTheSameWhateverTheyTell) {
-  constexpr std::uint32_t kRanks = 1024;
-  ControllerHarness h({nodes_of(16, 64)});
-  const JobId id = h.submit(job("a").replicas(kRanks));
-  h.plan(grant(id, kRanks));
-  h.step(WorkersChanged{id, Generation{1}, Incarnation{1}, WorkerFact::Ready, Rank{0}, kRanks});
-  ASSERT_EQ(h.phase(id), JobPhase::Running);
-  const auto reports = [&](const std::string& key) {
-    Controller controller(h.controller.state());
-    Commands out;
-    const std::clock_t begun = std::clock();
-    for (std::uint32_t i = 0; i < kRanks * 4; ++i)
-      controller.step({h.now,
-                       h.now,
-                       Origin::External,
-                       ProfilingChanged{id, Generation{1}, Rank{i % kRanks}, {{key, 1.0 + i % 2}}}},
-                      out);
-    return std::clock() - begun;
-  };
-  const std::clock_t any = reports("step_time_s");
-  EXPECT_LT(reports("throughput"), any * 20);
 }
 
 // A report may name a rank that the job does not have.
