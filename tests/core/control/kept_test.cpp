@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
