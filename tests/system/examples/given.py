@@ -383,6 +383,7 @@ NOT_HERE = {
     "tools/bench/place_search.py build/bin": "measures for minutes",
     "tools/bench/placers.py": "measures for minutes: tests/system/papers/placers_test.py has a part of it",
     "tools/bench/placers.py --lists default --seeds 42..51": "as the line above",
+    "tools/bench/shaped_links.py build/bin --steps 30 --rounds 1": "measures for minutes, as root",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",
     "tools/mutation/mutation.py make":
         "builds for minutes: tests/tools/mutation has a program in small",
