@@ -99,7 +99,11 @@ void send_back(Step& step, NodeId node) {
   if (waits && spare == node) {
     goes_on_for = state.nodes[node.index()].stands_in_for;
     set_stand_in(state, node, NodeId::none());
-    if (goes_on_for == node || goes_on_for == stand_in) goes_on_for = NodeId::none();
+    // Of two that stood in for each other the one that cannot be used has its own place, so that it
+    // becomes a spare when it is well.
+    if (goes_on_for == stand_in && is_healthy(state.nodes[stand_in.index()]))
+      goes_on_for = NodeId::none();
+    if (goes_on_for == node) goes_on_for = NodeId::none();
   }
   set_stand_in(state, stand_in, goes_on_for);
   if (spare.is_none() || planted(Bug::SpareNeverReturned)) return;

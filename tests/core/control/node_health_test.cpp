@@ -347,6 +347,20 @@ TEST(Spares, WhoStoodInForASpareThatFailedGoesOnForItsNode) {
   EXPECT_EQ(spares, 2);
 }
 
+// Storms found a group with a spare less, and a spare that stood by beside a node that was missed.
+TEST(Spares, ThatStandInForEachOtherBothComeBack) {
+  ControllerHarness h({with_spares(6, 2)});
+  h.node_down(3);
+  h.step(ExclusionRequested{1, NodeId{4}, true});
+  h.step(ExclusionRequested{2, NodeId{5}, true});
+  h.node_up(3);
+  h.step(ExclusionRequested{3, NodeId{4}, false});
+  EXPECT_TRUE(h.controller.state().nodes[4].spare);
+  h.step(ExclusionRequested{4, NodeId{5}, false});
+  EXPECT_TRUE(h.controller.state().nodes[5].spare);
+  for (std::uint32_t n = 0; n < 4; ++n) EXPECT_TRUE(usable(h, n)) << n;
+}
+
 TEST(Spares, ThatWereAwayAreCalledOnceTheyAreWell) {
   for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules}) {
     Settings settings;
