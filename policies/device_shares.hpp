@@ -9,10 +9,9 @@ namespace orrery::policies {
 
 /// One job of a sharing.
 struct SharingJob {
-  double devices = 1;  ///< It holds while it runs, above 0; parts of one count as parts.
-  double weight = 1;   ///< Above 0.
-  std::int32_t priority =
-      0;  ///< Its user's; only `fifo_shares` looks: rounds ask it by themselves.
+  double devices = 1;         ///< It holds while it runs, above 0; parts of one count as parts.
+  double weight = 1;          ///< Above 0.
+  std::int32_t priority = 0;  ///< For `fifo_shares` alone: rounds ask it by themselves.
   std::vector<double> speed;  ///< Steps per second on each type; 0: it does not run there.
   double left = 0;            ///< Steps.
   double age_s = 0;           ///< Since its submission.

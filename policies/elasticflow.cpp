@@ -11,6 +11,7 @@
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/parameters.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -260,13 +261,13 @@ bool ElasticFlow::grant(const ClusterView& view,
   std::int32_t others = 0;
   for (const std::uint32_t quota : {row.quota_group, row.quota_namespace}) {
     const auto promised = cycle.more_of_quota.find(quota);
-    if (quota != UINT32_MAX && promised != cycle.more_of_quota.end()) others += promised->second;
+    if (quota != kNoQuota && promised != cycle.more_of_quota.end()) others += promised->second;
   }
   if (devices > row.devices_held &&
       !view.quota_allows(job.id, devices + others - more_now(job.column)))
     return false;
   for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
-    if (quota != UINT32_MAX) cycle.more_of_quota[quota] += more;
+    if (quota != kNoQuota) cycle.more_of_quota[quota] += more;
   job.column = column;
   return true;
 }

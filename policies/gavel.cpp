@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/models/batch_adaptation.hpp"
@@ -444,6 +445,7 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
   std::stable_sort(moving.begin(), moving.end(), [](const RoundChoice& a, const RoundChoice& b) {
     return a.devices > b.devices;
   });
+  misfits_.clear();
   const auto give_up = [&](JobId id) {
     if (view.row(id).holds) plan.preempt(id);
   };
@@ -452,8 +454,11 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
       placed.push_back(each);
       continue;
     }
-    give_up(each.job);
-    if (!each.other.is_none()) give_up(each.other);
+    for (const JobId id : {each.job, each.other}) {
+      if (id.is_none()) continue;
+      give_up(id);
+      if (!view.row(id).holds) misfits_.push_back(id);
+    }
   }
   for (RoundChoice& each : placed) {
     if (each.other.is_none() || is_staying(each.other)) continue;
@@ -465,6 +470,25 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
     if (each.other < each.job) std::swap(each.job, each.other);
     leases_.push_back({each.key(), each.type, lease_s(view, each), view.now()});
   }
+}
+
+/// Waiting jobs that were chosen and found no place, and those like them that did not, do not run
+/// in this round, so that others can have what they were to have; whether there are any.
+bool Gavel::leave_out_misfits(const ClusterView& view) {
+  if (misfits_.empty()) return false;
+  const auto shape = [&](JobId id) {
+    const JobView job = view.job(id);
+    return shape_of(view, job, size_of(job));
+  };
+  std::set<GangShape> shapes;
+  for (const JobId id : misfits_) shapes.insert(shape(id));
+  std::set<JobId> placed;
+  for (const Lease& each : leases_) placed.insert({each.key.job, each.key.other});
+  for (RoundJob& each : jobs_)
+    if (!each.key().is_pair() && !view.row(each.id).holds && !placed.contains(each.id) &&
+        shapes.contains(shape(each.id)))
+      each.may_run = false;
+  return true;
 }
 
 /// What needs no device waits for no round, and what no type holds has none to wait for.
@@ -533,9 +557,16 @@ Plan Gavel::optimize(const ClusterView& view) {
   std::vector<RoundChoice> chosen = chosen_ahead(view);
   if (chosen.empty()) {
     update_accounts(view, idle);
-    chosen = accounts_.choose(jobs_, devices_, type_order());
+    const std::vector<std::size_t> order = type_order();
+    place(view, accounts_.choose(jobs_, devices_, order), plan);
+    while (!is_fifo && leave_out_misfits(view)) {
+      plan = {};
+      leases_.clear();
+      place(view, accounts_.choose(jobs_, devices_, order), plan);
+    }
+  } else {
+    place(view, std::move(chosen), plan);
   }
-  place(view, std::move(chosen), plan);
   start_outside_rounds(view, plan);
   if (is_fifo) find_sharers();
   return plan;

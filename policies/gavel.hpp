@@ -215,6 +215,7 @@ class Gavel : public Policy {
   void let_stay(JobId id);
   void free_what_goes(const ClusterView& view);
   void place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan);
+  bool leave_out_misfits(const ClusterView& view);
   bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
   bool place_somewhere(const ClusterView& view, RoundChoice& choice, Plan& plan);
   bool place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan);
@@ -245,6 +246,7 @@ class Gavel : public Policy {
   std::vector<JobId> kept_;     ///< Jobs that rounds leave alone; ascending.
   std::vector<JobId> staying_;  ///< Jobs that keep their devices; ascending.
   std::vector<JobId> chosen_;   ///< Jobs that run in this round; ascending.
+  std::vector<JobId> misfits_;  ///< Those that wait and found no place.
   // Of the jobs there are, while `types_` are the same.
   std::map<JobId, KnownSpeeds> known_;
   std::map<JobId, KnownSpeeds>::iterator known_at_;  ///< After the one last asked for.

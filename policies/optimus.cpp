@@ -83,9 +83,10 @@ bool Optimus::size_one(const ClusterView& view,
 /// Every job's minimum while devices are left; of those that get nothing, only those that hold
 /// something. The queue may be thousands of jobs long where a few can be served, so it is read in
 /// its own order, and of a job that needs more than is left nothing is read but its entry.
-std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view, std::int64_t& left) {
+std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
+                                                   const std::vector<JobId>& holders,
+                                                   std::int64_t& left) {
   std::vector<Sized> sized;
-  const std::vector<JobId> holders = holders_in_order(view);
   auto next = holders.begin();
   const auto size_holder = [&] {
     const JobRow& row = view.row(*next++);
@@ -192,9 +193,11 @@ Plan Optimus::optimize(const ClusterView& view) {
   closed_.begin(view);
   misfits_.follow(view);
   misfits_.begin();
+  const std::vector<JobId> holders = holders_in_order(view);
+  const std::int64_t to_share = thousandths_to_share(view, closed_);
   while (true) {
-    std::int64_t left = thousandths_to_share(view, closed_);
-    std::vector<Sized> sized = minimum_sizes(view, left);
+    std::int64_t left = to_share;
+    std::vector<Sized> sized = minimum_sizes(view, holders, left);
     grow(view, left, sized);
     Plan plan = place(view, std::move(sized));
     if (!misfits_.choose_again()) return plan;

@@ -60,7 +60,9 @@ class Optimus : public Policy {
                 const JobRow& row,
                 std::int64_t& left,
                 std::vector<Sized>& sized);
-  std::vector<Sized> minimum_sizes(const ClusterView& view, std::int64_t& left);
+  std::vector<Sized> minimum_sizes(const ClusterView& view,
+                                   const std::vector<JobId>& holders,
+                                   std::int64_t& left);
   void grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized);
   Duration gain(const ClusterView& view, const Sized& sized);
   Plan place(const ClusterView& view, std::vector<Sized> sized);

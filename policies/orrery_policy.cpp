@@ -7,6 +7,7 @@
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -55,8 +56,8 @@ bool OrreryPolicy::quota_allows(const ClusterView& view,
 void OrreryPolicy::note_given(const JobRow& row, std::int32_t replicas) {
   const std::int32_t more = devices_of(row, replicas) - row.devices_held;
   if (more <= 0) return;
-  if (row.quota_group != UINT32_MAX) given_[{false, row.quota_group}] += more;
-  if (row.quota_namespace != UINT32_MAX) given_[{true, row.quota_namespace}] += more;
+  if (row.quota_group != kNoQuota) given_[{false, row.quota_group}] += more;
+  if (row.quota_namespace != kNoQuota) given_[{true, row.quota_namespace}] += more;
 }
 
 /// Places the chosen option, or the next smaller one that finds room; false where none does. On as

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/changes.hpp"
+#include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -12,7 +13,6 @@ namespace orrery::policies {
 namespace {
 
 constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
-constexpr std::uint32_t kWithoutQuota = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kUnreached = std::numeric_limits<std::int64_t>::max();
 
 /// Devices of the whole job at its rigid size, as quotas count them.
@@ -107,12 +107,11 @@ Tiresias::Known Tiresias::known_now(const ClusterView& view, const JobView& job)
     known.place.order = behind_arrivals + moved->second.order;
   }
   known.place.thousandths = row.thousandths_at(size_of(job));
-  const bool has_quota = row.quota_group != kWithoutQuota || row.quota_namespace != kWithoutQuota;
   known.group = {known.place.thousandths,
                  shape_of(view, job, size_of(job)),
                  row.quota_group,
                  row.quota_namespace,
-                 has_quota ? devices_wanted(job) : 0};
+                 has_quota(row) ? devices_wanted(job) : 0};
   known.next = next_change(view, job, known.place.queue);
   return known;
 }
@@ -201,19 +200,39 @@ bool Tiresias::quotas_admit(const ClusterView& view, Cursor& cursor) {
   return view.quota_allows(id, devices_wanted(view.job(id)));
 }
 
+/// Whether this job of the group and all behind it are blocked.
 bool Tiresias::Choice::blocks(const Group& group, const Place& place) const {
-  return std::any_of(blocked.begin(), blocked.end(), [&](const Blocked& each) {
+  return std::any_of(blocked_groups.begin(), blocked_groups.end(), [&](const Blocked& each) {
     return each.group == &group && !(place < each.from);
   });
 }
 
+/// Blocks the job; where nothing is taken back, which might make room for another one of the group
+/// yet, all behind it as well.
 void Tiresias::Choice::block(const Group& group, const Place& place) {
-  for (Blocked& each : blocked)
+  const auto at = std::lower_bound(blocked.begin(), blocked.end(), place.job);
+  if (at == blocked.end() || *at != place.job) blocked.insert(at, place.job);
+  if (!preempted.empty()) return;
+  for (Blocked& each : blocked_groups)
     if (each.group == &group) {
       each.from = std::min(each.from, place);
       return;
     }
-  blocked.push_back({&group, place});
+  blocked_groups.push_back({&group, place});
+}
+
+/// Puts the first cursor, which is another one now, to where it belongs in the heap: with a pop and
+/// a push in its place, a run of 20,000 jobs takes a tenth longer.
+void Tiresias::sink_first(std::vector<Cursor>& heap) {
+  const Cursor moved = heap.front();
+  std::size_t at = 0;
+  for (std::size_t child = 1; child < heap.size(); child = 2 * at + 1) {
+    if (child + 1 < heap.size() && heap[child] < heap[child + 1]) ++child;
+    if (!(moved < heap[child])) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = moved;
 }
 
 /// Looks at the first waiting job. What is left never grows, so a group that may not run is looked
@@ -229,17 +248,16 @@ void Tiresias::scan_waiting(const ClusterView& view, Choice& choice) {
     scan.heap.pop_back();
     return;
   }
-  if (may_run) {
+  if (may_run && !std::binary_search(choice.blocked.begin(), choice.blocked.end(), place.job)) {
     choice.starting.push_back({place.job, &group, place, scan, choice.preempted.size()});
     scan.left -= group.thousandths;
   }
-  std::pop_heap(scan.heap.begin(), scan.heap.end());
-  Cursor& first = scan.heap.back();
+  Cursor& first = scan.heap.front();
   if (++first.next == first.end) {
+    first = scan.heap.back();
     scan.heap.pop_back();
-  } else {
-    std::push_heap(scan.heap.begin(), scan.heap.end());
   }
+  if (!scan.heap.empty()) sink_first(scan.heap);
 }
 
 /// Thousandths of devices that others could have if the runner gave up its own.
@@ -279,8 +297,7 @@ void Tiresias::take_back(const ClusterView& view, const Choice& choice, Placing&
 }
 
 /// Places the chosen jobs behind those that have a mark; blocks those that do not fit although
-/// their count does, and those like them. The first of them; the number of chosen jobs where there
-/// is none.
+/// their count does. The first of them; the number of chosen jobs where there is none.
 std::size_t Tiresias::place(const ClusterView& view, Choice& choice, Placing& placing) {
   std::size_t misfit = choice.starting.size();
   for (std::size_t i = placing.marks.size(); i < choice.starting.size(); ++i) {
@@ -332,8 +349,8 @@ Plan Tiresias::optimize(const ClusterView& view) {
   Placing placing;
   take_back(view, choice, placing);
   // Where some job does not fit, what is taken back may help nobody, and what it was to have may be
-  // enough for others: the choice is made again without that job. Each round blocks a group more,
-  // or more of one, so the loop ends.
+  // enough for others: the choice is made again without that job. Each round blocks a job more, so
+  // the loop ends.
   while (true) {
     const std::size_t misfit = place(view, choice, placing);
     if (misfit == choice.starting.size()) return placing.plan;

@@ -141,7 +141,8 @@ class Tiresias : public Policy {
     Scan scan;
     std::vector<Starting> starting;
     std::vector<JobId> preempted;
-    std::vector<Blocked> blocked;  ///< Each group once.
+    std::vector<JobId> blocked;           ///< That were chosen and found no place, ascending.
+    std::vector<Blocked> blocked_groups;  ///< Each once.
 
     bool blocks(const Group& group, const Place& place) const;
     void block(const Group& group, const Place& place);
@@ -172,6 +173,7 @@ class Tiresias : public Policy {
   std::uint32_t queue_by_service(std::int64_t service_us) const;
   Scan whole_scan(const ClusterView& view) const;
   static bool quotas_admit(const ClusterView& view, Cursor& cursor);
+  static void sink_first(std::vector<Cursor>& heap);
   static void scan_waiting(const ClusterView& view, Choice& choice);
   std::int64_t taken_by(const Place& runner) const;
   void scan(const ClusterView& view, Choice& choice) const;

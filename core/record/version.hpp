@@ -31,7 +31,9 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// a sub-master is done has the time of a start; the words of a worker that was told to stop are
 /// no failure of it; nodes that one answer replaces are lost at once; what is dropped is told; who
 /// fails says whose fault it was, and that is charged; a job with seats is held against its quota
-/// device by device at the size that a plan gives it; parts of one device make no partners.
+/// device by device at the size that a plan gives it; parts of one device make no partners; a spare
+/// that comes back is called for what waits for one; a relaunch keeps to the scope that the role's
+/// response names; budgets are refilled by the time of the last incident, preemptions among them.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

@@ -134,6 +134,32 @@ bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more, std::ui
   return true;
 }
 
+bool QueueBooks::owes(std::uint32_t other, std::uint32_t claimant) const {
+  const auto is_above_claimant = [&](std::uint32_t queue) {
+    for (std::uint32_t at = claimant; at != 0; at = tree_.node(at).parent)
+      if (at == queue) return true;
+    return queue == 0;
+  };
+  if (other == claimant) return false;
+  const bool has_turn = claimant == turn();
+  std::uint32_t queue = other;
+  for (; !is_above_claimant(queue); queue = tree_.node(queue).parent)
+    if (has_turn ? used(queue) <= guarantee(queue) : !is_beyond(queue)) return false;
+  if (has_turn) return true;
+  for (std::uint32_t at = claimant; at != queue; at = tree_.node(at).parent)
+    if (used(at) >= share(at) - slack(at)) return false;
+  return true;
+}
+
+bool QueueBooks::guarantees(std::uint32_t queue, const QueueUse& more) const {
+  for (std::uint32_t at = queue; at != 0; at = tree_.node(at).parent) {
+    QueueUse then = loads_.use(at);
+    then += more;
+    if (scale_.dominant(then) <= guarantee(at)) return true;
+  }
+  return false;
+}
+
 void QueueBooks::give_turn(const QueueTurn& turn) {
   turn_ = turn;
   deal();

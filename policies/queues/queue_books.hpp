@@ -82,6 +82,14 @@ class QueueBooks {
   /// Whether the queue and those above it, below `top`, hold at most that with so much more.
   bool stays_within(std::uint32_t queue, const QueueUse& more, std::uint32_t top = 0) const;
 
+  /// Whether the other queue, and each above it up to where the claimant's way joins, holds more
+  /// than its share, while all on the claimant's way hold less. For a turn all owe what they have
+  /// beyond their guarantees.
+  bool owes(std::uint32_t other, std::uint32_t claimant) const;
+
+  /// Whether so much more is guaranteed to the queue, or to one above it.
+  bool guarantees(std::uint32_t queue, const QueueUse& more) const;
+
   /// From now on the queue comes first with so much, after guarantees.
   void give_turn(const QueueTurn& turn);
 

@@ -7,6 +7,7 @@
 
 #include "core/plan/cluster_view.hpp"
 #include "policies/queues/queue_books.hpp"
+#include "policies/queues/queue_room.hpp"
 
 namespace orrery::policies {
 
@@ -47,31 +48,11 @@ class QueueReclaim {
   void load(ByteReader& in);
 
  private:
-  struct Victim {
-    JobId job;
-    std::vector<NodeCount> nodes;  ///< That the elastic role keeps.
-    std::int32_t replicas = 0;     ///< The same.
-    std::int32_t before = 0;
-    bool is_gone = false;
-    bool is_moved = false;  ///< To `nodes`, which are others than it has.
-    bool is_kept = false;   ///< It goes for guarantees alone.
-  };
-
-  struct Start {
-    JobId job;
-    std::int32_t replicas;
-    std::vector<NodeCount> nodes;
-  };
-
   /// One call.
   struct Call {
     const ClusterView& view;
     QueueBooks& books;
-    CapacityTrial& trial;
-    std::vector<Victim> victims;
-    std::vector<Start> starts;
-    int tries = 0;
-    bool guaranteed = false;  ///< What is claimed now is guaranteed to its queue.
+    QueueRoom& room;
   };
 
   static bool may_claim(const QueueBooks& books, std::uint32_t leaf);
@@ -80,30 +61,15 @@ class QueueReclaim {
                                      const QueueBooks& books,
                                      std::uint32_t leaf,
                                      std::int64_t enough);
-  static bool is_over(const QueueBooks& books, std::uint32_t leaf, std::uint32_t claimant);
-  void list_victims(Call& call) const;
-  static bool is_guaranteed(const QueueBooks& books, std::uint32_t leaf, const QueueUse& more);
-  static bool shrink_one(Call& call, Victim& victim);
-  static void take_whole(Call& call, Victim& victim);
-  static bool put_back(Call& call, Victim& victim);
+  std::vector<QueueRoom::Victim> victims(const ClusterView& view, const QueueBooks& books) const;
   static bool quotas_allow(const Call& call, JobId id);
-  static bool fits(Call& call, const JobView& job, std::vector<NodeCount>& nodes);
-  static bool make_room(Call& call, std::uint32_t leaf, JobId id, std::vector<NodeCount>& nodes);
-  static bool make_place(Call& call, const JobView& job, std::vector<NodeCount>& nodes);
-  static bool take_one(Call& call,
-                       std::uint32_t leaf,
-                       const JobView& job,
-                       std::vector<NodeCount>& nodes);
-  static bool clear_node(Call& call, const JobView& job, std::vector<std::size_t>& moved);
-  static bool place_again(Call& call, Victim& victim);
   static bool claim(Call& call, std::uint32_t leaf, JobId id);
   static void claim_jobs(Call& call, std::uint32_t leaf);
   static void claim_growth(Call& call, std::uint32_t leaf);
   static bool counts(const QueueBooks& books, const QueueBlock& block, JobId claimant, JobId other);
-  static Victim* next_below(Call& call, const QueueBlock& block, JobId claimant);
+  static QueueRoom::Victim* next_below(Call& call, const QueueBlock& block, JobId claimant);
   static bool claim_below(Call& call, JobId id);
   static void claim_below_limits(Call& call, std::uint32_t leaf);
-  static Plan plan_of(const Call& call);
 
   void end_turn(QueueBooks& books);
   bool keep_turn(const ClusterView& view, QueueBooks& books);

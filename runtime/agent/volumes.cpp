@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/job/volume_text.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -39,36 +41,10 @@ bool lies_in(const fs::path& path, const fs::path& root) {
   return true;
 }
 
-bool climbs(const fs::path& path) {
-  for (const fs::path& part : path)
-    if (part == "..") return true;
-  return false;
-}
-
 std::string list_of(const std::vector<std::string>& roots) {
   std::string out;
   for (const std::string& root : roots) out += (out.empty() ? "" : ", ") + root;
   return out.empty() ? "none; name some in the agent's volume_roots" : out;
-}
-
-constexpr std::string_view kInMemory = ":memory";
-
-/// A name that stands for a folder of the job: no path, and no way out of where it lies.
-bool is_folder_name(const std::string& source) {
-  return !source.empty() && source.size() <= 128 && source.front() != '.' &&
-         source.find('/') == std::string::npos;
-}
-
-/// "source:target", the source a name perhaps.
-Volume parsed(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  Volume volume;
-  volume.source = text.substr(0, colon);
-  if (colon != std::string::npos) volume.target = text.substr(colon + 1);
-  volume.of_job = is_folder_name(volume.source);
-  volume.in_memory = volume.of_job && volume.target.ends_with(kInMemory);
-  if (volume.in_memory) volume.target.resize(volume.target.size() - kInMemory.size());
-  return volume;
 }
 
 bool is_in_memory(const std::string& path) {
@@ -191,17 +167,17 @@ Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes
   std::vector<Volume> out;
   Errors errors;
   for (const std::string& text : volumes) {
-    Volume volume = parsed(text);
+    const VolumeText said = parse_volume(text);
     // Of a manifest in an older journal: it is not mounted.
-    if (text.ends_with(':') && volume.target.empty()) continue;
-    const bool has_source = volume.of_job || volume.source.starts_with('/');
-    if (!has_source || volume.target.empty() || climbs(volume.target)) {
+    if (text.ends_with(':') && said.target.empty()) continue;
+    if (!has_sound_source(said) || !has_sound_target(said)) {
       errors.push_back(volume_refused(
           text,
           "needed source:target, the source an absolute path or the name of a folder of the job, "
           "the target without \"..\""));
       continue;
     }
+    Volume volume{said.source, said.target, said.of_job, said.in_memory};
     if (volume.of_job) {
       out.push_back(std::move(volume));
       continue;

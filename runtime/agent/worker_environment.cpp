@@ -236,20 +236,4 @@ Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
   return out;
 }
 
-std::vector<std::string> overruled_variables(const JobSpec& job) {
-  std::vector<std::string> out;
-  const auto add = [&](const RoleSpec& role, const char* where, const std::vector<KeyValue>& set) {
-    for (const std::string& name :
-         workers::computed_names_in(set, job.worker_family, DeviceVendor::Nvidia))
-      out.emplace_back("role ").append(role.name).append(where).append(name).append(
-          ", which identifies a worker and is computed; leave it out");
-  };
-  for (const RoleSpec& role : job.roles) {
-    add(role, ": environment sets ", role.environment);
-    for (const NodeProgram& program : role.process->on_nodes)
-      add(role, ": env of on_nodes sets ", program.environment);
-  }
-  return out;
-}
-
 }  // namespace orrery::runtime

@@ -51,7 +51,4 @@ workers::Endpoint job_master(JobId id,
                              std::span<const WorkerStart> members,
                              const Surroundings& around);
 
-/// What roles write into their environment although it is computed, one sentence each.
-std::vector<std::string> overruled_variables(const JobSpec& job);
-
 }  // namespace orrery::runtime

@@ -44,7 +44,7 @@ class PlainTiresias {
     std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
       return place_of(view, a) < place_of(view, b);
     });
-    std::vector<JobId> blocked;
+    std::vector<Blocked> blocked;
     Plan plan;
     while (!placed(view, jobs, blocked, plan)) plan = {};
     return plan;
@@ -100,22 +100,28 @@ class PlainTiresias {
     return {-view.row(id).priority, at.queue, -index, view.row(id).submitted, 0, id};
   }
 
-  /// Whether the job, or one of its shape and quotas that comes before it, found no place.
-  bool is_blocked(const ClusterView& view, const std::vector<JobId>& blocked, JobId id) {
+  /// A job that found no place.
+  struct Blocked {
+    JobId job;
+    bool with_all_like_it;  ///< Those of its shape and quotas that come behind it.
+  };
+
+  bool is_blocked(const ClusterView& view, const std::vector<Blocked>& blocked, JobId id) {
     const auto like = [&](JobId other) {
       const JobRow& row = view.row(other);
       return std::tuple(policies::shape_of(view, view.job(other), size_of(view.job(other))),
                         row.quota_group,
                         row.quota_namespace);
     };
-    return !view.row(id).holds && std::any_of(blocked.begin(), blocked.end(), [&](JobId other) {
-      return other == id || (like(other) == like(id) && place_of(view, other) < place_of(view, id));
+    return !view.row(id).holds && std::any_of(blocked.begin(), blocked.end(), [&](auto other) {
+      return other.job == id || (other.with_all_like_it && like(other.job) == like(id) &&
+                                 place_of(view, other.job) < place_of(view, id));
     });
   }
 
   bool placed(const ClusterView& view,
               const std::vector<JobId>& queue,
-              std::vector<JobId>& blocked,
+              std::vector<Blocked>& blocked,
               Plan& plan) {
     std::vector<JobId> starting;
     policies::ClosedNodes closed;
@@ -131,6 +137,7 @@ class PlainTiresias {
       if (run && !job.row.holds) starting.push_back(id);
       if (!run && job.row.holds) plan.preempt(id);
     }
+    const bool takes = !plan.empty();
     placer_.begin(view);
     for (const Grant& grant : plan.grants) placer_.give_back(view, view.job(grant.job));
     const std::size_t before = blocked.size();
@@ -139,7 +146,7 @@ class PlainTiresias {
       if (placer_.place(view, view.job(id), size_of(view.job(id)), nodes)) {
         policies::grant_on(id, size_of(view.job(id)), nodes, plan);
       } else {
-        blocked.push_back(id);
+        blocked.push_back({id, !takes});
       }
     }
     return blocked.size() == before;

@@ -1,10 +1,10 @@
 // What a role runs: command, environment, volumes, working directory, image, isolation; and the
 // sub-masters of roles, which run programs of their own.
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/job/volume_text.hpp"
 #include "scenarios/language/readers.hpp"
 
 namespace orrery::scenarios {
@@ -41,19 +41,13 @@ void read_isolation(const MapReader& role, IsolationSpec& to) {
   if (to.key.empty()) to = IsolationSpec{};
 }
 
-/// Whether a volume has the form that agents take; what has no target is mounted nowhere.
-bool is_volume(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return false;
-  const std::string_view source = text.substr(0, colon);
-  std::string_view target = text.substr(colon + 1);
-  const bool of_job = !source.empty() && source.size() <= 128 && source.front() != '.' &&
-                      source.find('/') == std::string_view::npos;
-  if (!of_job && !source.starts_with('/')) return false;
-  if (target.empty()) return true;
-  if (of_job && target.ends_with(":memory")) target.remove_suffix(std::strlen(":memory"));
-  return !target.empty() && target.find(':') == std::string_view::npos &&
-         ("/" + std::string(target) + "/").find("/../") == std::string::npos;
+/// Whether a volume has the form that agents take; what has no target is mounted nowhere. Of agents
+/// a target may hold a colon, which here is most likely a word that is not known.
+bool is_volume(const std::string& text) {
+  const VolumeText volume = parse_volume(text);
+  if (!has_sound_source(volume) || text.find(':') == text.npos) return false;
+  if (volume.target.empty()) return !volume.in_memory;
+  return has_sound_target(volume) && volume.target.find(':') == text.npos;
 }
 
 void read_volumes(const MapReader& reader, std::vector<std::string>& to) {
