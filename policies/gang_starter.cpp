@@ -51,8 +51,9 @@ void GangStarter::finish(Plan& plan) const {
       const std::span<const NodeCount> nodes = nodes_of(s);
       plan.nodes.insert(plan.nodes.end(), nodes.begin(), nodes.end());
     }
+  // One with seats keeps its turn: what starts before it, on any devices, would take its seats.
   std::stable_partition(plan.grants.begin(), plan.grants.end(), [&](const Grant& grant) {
-    return !needs_rest(grant.job);
+    return !needs_rest(grant.job) || view_->is_seated(grant.job);
   });
 }
 

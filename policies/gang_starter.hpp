@@ -103,7 +103,7 @@ class GangStarter {
 
   /// Ends the call. A plan is one change: what it preempts is free for its first grant already. So
   /// where it preempts, every start names its nodes, and those that also need places for other
-  /// roles come last.
+  /// roles come last, but for jobs with seats.
   void finish(Plan& plan) const;
 
   /// The jobs that this call has preempted.

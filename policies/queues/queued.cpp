@@ -419,7 +419,9 @@ Plan Queued::joined(const ClusterView& view, std::vector<Given>& given) const {
         grant.node_count = static_cast<std::uint32_t>(nodes.size());
         plan.nodes.insert(plan.nodes.end(), nodes.begin(), nodes.end());
       }
-      const bool needs_rest = starts && view.job(grant.job).spec.roles.size() > 1;
+      // One with seats keeps its turn: what starts before it would take its seats.
+      const bool needs_rest =
+          starts && view.job(grant.job).spec.roles.size() > 1 && !view.is_seated(grant.job);
       (gives_up && needs_rest ? last : plan.grants).push_back(grant);
     }
   if (!last.empty()) plan.grants.push_back(last.front());
