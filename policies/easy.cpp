@@ -6,17 +6,6 @@
 #include "policies/changes.hpp"
 
 namespace orrery::policies {
-namespace {
-
-// Never for a job without devices, and for one that is giving them back: they count as free now.
-Instant estimated_end(const JobRow& row) {
-  const bool stays =
-      row.holds && row.phase != JobPhase::Pending && row.phase != JobPhase::Rescheduling;
-  if (!stays || row.estimate_source == EstimateSource::None) return Instant::never();
-  return row.allocated_at + row.estimate;
-}
-
-}  // namespace
 
 void Easy::learn_shape(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);

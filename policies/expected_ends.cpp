@@ -10,6 +10,13 @@ constexpr std::size_t kStaleMax = 1 << 16;
 
 }  // namespace
 
+Instant estimated_end(const JobRow& row) {
+  const bool stays =
+      row.holds && row.phase != JobPhase::Pending && row.phase != JobPhase::Rescheduling;
+  if (!stays || row.estimate_source == EstimateSource::None) return Instant::never();
+  return row.allocated_at + row.estimate;
+}
+
 void ExpectedEnds::clear() {
   order_.clear();
   ends_.clear();

@@ -13,6 +13,10 @@
 
 namespace orrery::policies {
 
+/// When the job ends by its estimate, counted from its present allocation. Never for a job without
+/// devices, and for one that is giving them back: they count as free now.
+Instant estimated_end(const JobRow& row);
+
 /// An amount on one node. `thousandths` are of shares.
 struct NodeAmount {
   std::int64_t cpu = 0;

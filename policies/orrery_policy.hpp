@@ -46,8 +46,8 @@ struct OrreryParameters {
 /// much as it has had, and ten device-minutes. (Weights by rank: Berg et al., heSRPT, 2020.)
 ///
 /// All other jobs are gangs (`PolluxJobs`): they start in queue order beside the minimum of older
-/// jobs, pass one that does not fit, and keep what they hold. One that has waited for `patience`
-/// is passed by no gang of its priority or a lower one any more.
+/// jobs, pass one that does not fit, and keep what they hold. The first that has waited for
+/// `patience` has a reservation (`OverdueGang`) and is delayed by nobody who passes it.
 class OrreryPolicy : public Policy {
  public:
   OrreryPolicy(const OrreryParameters& parameters,

@@ -5,6 +5,7 @@
 
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/rigid_size.hpp"
 #include "policies/spare_victims.hpp"
 
 namespace orrery::policies {
@@ -19,16 +20,12 @@ bool is_sized(const ClusterView& view, const JobView& job) {
          row.demand.share.is_whole() && !view.is_seated(row.id);
 }
 
-std::int32_t gang_size(const JobView& job) {
-  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
-}
-
 /// Appends its nodes to `nodes`; false, and nothing changed, where it does not fit.
 bool start_gang(const ClusterView& view,
                 const JobView& job,
                 CapacityTrial& trial,
                 std::vector<NodeCount>& nodes) {
-  return try_start(view, job, gang_size(job), trial, &nodes);
+  return try_start(view, job, rigid_size(job), trial, &nodes);
 }
 
 bool quota_allows(const ClusterView& view, const JobView& job, std::int32_t replicas) {
@@ -47,13 +44,17 @@ void PolluxJobs::absorb(const ClusterView& view) {
   const auto reset = [&] {
     sized_.clear();
     lower_.clear();
+    overdue_.clear();
   };
   absorb_changes(view, reset, [&](JobId id) {
     lower_.refresh(view, id);
-    if (view.is_live(id) && is_sized(view, view.job(id)))
+    const bool is_live = view.is_live(id);
+    const bool has_size = is_live && is_sized(view, view.job(id));
+    if (has_size)
       sized_.insert(id);
     else
       sized_.erase(id);
+    overdue_.refresh(view, id, is_live && !has_size);
   });
 }
 
@@ -124,9 +125,10 @@ bool PolluxJobs::push_out(const ClusterView& view,
 
 PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
                                              CapacityTrial& trial,
-                                             const Blocks& blocks) const {
+                                             const IsOverdue& is_overdue) {
   Gangs gangs;
   trial.sync(view.capacity());
+  overdue_.begin(view);
   const std::vector<JobId> holders = sized_holders(view);
   for (const JobId id : holders) give_back(view, view.job(id), trial);
   const auto keeps_minimum = [&](const JobView& job) {
@@ -134,26 +136,33 @@ PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
       try_start(view, job, job.row.min_replicas, trial);
   };
   auto next = holders.begin();
-  bool blocked = false;
   bool may_push = true;  // The queue descends by priority: where nobody gives way, nobody will.
   view.waiting().for_each([&](const WaitEntry& entry) {
     for (; next != holders.end() && comes_before(view.row(*next), view.row(entry.job)); ++next)
       keeps_minimum(view.job(*next));
     const bool has_room = entry.devices <= trial.index().device_room();
-    if (!has_room && !may_push && (blocked || blocks == nullptr)) return true;
+    const bool may_reserve = is_overdue != nullptr && !overdue_.is_known();
+    if (!has_room && !may_push && !may_reserve) return true;
     const JobView job = view.job(entry.job);
     if (sized_.contains(entry.job)) {
       if (has_room) keeps_minimum(job);
       return true;
     }
-    may_push = may_push && lower_.any_below(job.row.priority);
-    if (blocked || !quota_allows(view, job, gang_size(job))) return true;
-    Start start{entry.job, {}};
-    if ((has_room && start_gang(view, job, trial, start.nodes)) ||
-        (may_push && push_out(view, job, trial, gangs, start.nodes)))
-      gangs.starting.push_back(std::move(start));
-    else
-      blocked = blocks != nullptr && blocks(job);
+    may_push = may_push && !overdue_.is_known() && lower_.any_below(job.row.priority);
+    if (!quota_allows(view, job, rigid_size(job))) return true;
+    Start start{entry.job, {}, overdue_.is_known()};
+    if (start.passes) {
+      if (!has_room || !overdue_.start(view, entry, trial, start.nodes)) return true;
+    } else if (!(has_room && start_gang(view, job, trial, start.nodes)) &&
+               !(may_push && push_out(view, job, trial, gangs, start.nodes))) {
+      if (may_reserve && is_overdue(job)) {
+        for (const Start& each : gangs.starting) overdue_.foresee_start(view, each.job, each.nodes);
+        for (const JobId id : gangs.preempted) overdue_.foresee_end(view, id);
+        overdue_.reserve(view, trial, entry.job);
+      }
+      return true;
+    }
+    gangs.starting.push_back(std::move(start));
     return true;
   });
   return gangs;
@@ -171,8 +180,10 @@ void PolluxJobs::start(const ClusterView& view,
   std::vector<Start> chosen;
   const std::size_t mark = trial.mark();
   for (const Start& gang : gangs.starting) {
-    Start& start = chosen.emplace_back(Start{gang.job, {}});
-    if (start_gang(view, view.job(gang.job), trial, start.nodes)) continue;
+    Start& start = chosen.emplace_back(gang);
+    if (gang.passes && take_there(view.row(gang.job).demand, gang.nodes, trial)) continue;
+    start.nodes.clear();
+    if (!gang.passes && start_gang(view, view.job(gang.job), trial, start.nodes)) continue;
     trial.undo(mark);
     chosen.clear();
     break;
@@ -185,7 +196,7 @@ void PolluxJobs::start(const ClusterView& view,
         trial.take(n.node, view.row(gang.job).demand, n.replicas);
   }
   for (const Start& gang : chosen)
-    grant_on(gang.job, gang_size(view.job(gang.job)), gang.nodes, plan);
+    grant_on(gang.job, rigid_size(view.job(gang.job)), gang.nodes, plan);
 }
 
 // Tried in the order in which the plan is carried out: all that is taken back, then each grant.
@@ -205,10 +216,12 @@ void PolluxJobs::start_alone(const ClusterView& view,
     for (std::size_t i = 0; i < taken; ++i) preempt(victims[victims.size() - 1 - i]);
     bool all = true;
     for (const Start& gang : gangs.starting) {
+      // It would start on other nodes than those that the overdue one can spare.
+      if (gang.passes && !is_placed_in_parts(view, gang.job)) continue;
       const JobView job = view.job(gang.job);
       std::vector<NodeCount> nodes;
       const bool started = start_gang(view, job, trial, nodes);
-      if (started) plan.grant(gang.job, gang_size(job));
+      if (started) plan.grant(gang.job, rigid_size(job));
       all = all && started;
     }
     if (all || taken == victims.size()) return;

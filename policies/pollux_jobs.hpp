@@ -10,6 +10,7 @@
 #include "core/plan/cluster_view.hpp"
 #include "core/record/plan.hpp"
 #include "policies/lower_priority.hpp"
+#include "policies/overdue_gang.hpp"
 
 namespace orrery::policies {
 
@@ -31,6 +32,7 @@ class PolluxJobs {
   struct Start {
     JobId job;
     std::vector<NodeCount> nodes;
+    bool passes = false;  ///< An overdue one, which keeps its place only if this one starts there.
   };
 
   /// What starts in one cycle beside the search.
@@ -39,14 +41,15 @@ class PolluxJobs {
     std::vector<JobId> preempted;  ///< Gangs that give way to them.
   };
 
-  /// Whether a gang that does not fit lets no gang behind it start.
-  using Blocks = std::function<bool(const JobView&)>;
+  /// Whether a gang that does not fit has waited for too long.
+  using IsOverdue = std::function<bool(const JobView&)>;
 
-  /// The gangs that fit beside the minimum of the sized jobs before them in the queue. `trial` is
-  /// anything before and after. `blocks`: null, and no gang does.
+  /// The gangs that fit beside the minimum of the sized jobs before them in the queue, and may pass
+  /// the first that is overdue. `trial` is anything before and after. `is_overdue`: null, and none
+  /// is.
   Gangs gangs_to_start(const ClusterView& view,
                        CapacityTrial& trial,
-                       const Blocks& blocks = nullptr) const;
+                       const IsOverdue& is_overdue = nullptr);
 
   /// Starts these gangs, on what is free where that is enough for all of them, else where they were
   /// tried; leaves in the trial what the search may share.
@@ -74,6 +77,7 @@ class PolluxJobs {
 
   std::set<JobId> sized_;
   LowerPriority lower_;  ///< Of all preemptible jobs.
+  OverdueGang overdue_;
 };
 
 }  // namespace orrery::policies

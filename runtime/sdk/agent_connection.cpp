@@ -9,7 +9,8 @@ namespace orrery::sdk::detail {
 namespace {
 
 constexpr std::size_t kUnsentMax = 64;
-constexpr std::size_t kLineMax = 1 << 20;
+// As long as a message of the controller may be, whose membership an agent passes on.
+constexpr std::size_t kLineMax = 4 << 20;
 constexpr Milliseconds kReconnect{200};
 
 }  // namespace

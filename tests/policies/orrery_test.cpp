@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,60 @@ TEST(Orrery, AGangIsNotPassedForEver) {
   }
   EXPECT_TRUE(testing::runs(cluster, big)) << "after " << cluster.now().in_seconds() << " s";
   EXPECT_LE(cluster.now().in_seconds(), 600 + 4 * 250 + 120);
+}
+
+/// Of eight devices four are free in 1,000 s, two in 3,000 s; who needs all has waited too long.
+struct Overdue {
+  FakeCluster cluster;
+  std::unique_ptr<Policy> policy = testing::policy("orrery", {{"patience", "600s"}});
+  JobId big;
+
+  explicit Overdue(std::int32_t big_devices) {
+    cluster.add_nodes(2, 4);
+    cluster.submit(job().replicas(4).estimate(1000), 1000);
+    cluster.submit(job().replicas(2).estimate(3000), 3000);
+    ask(cluster, *policy, 0);
+    big = cluster.submit(job().replicas(big_devices).estimate(100), 100);
+    ask(cluster, *policy, 660);
+    EXPECT_FALSE(testing::runs(cluster, big));
+  }
+
+  bool starts(std::int32_t devices, std::int64_t estimate_s) {
+    const JobId id = cluster.submit(job().replicas(devices).estimate(estimate_s), estimate_s);
+    ask(cluster, *policy, 0);
+    return testing::runs(cluster, id);
+  }
+};
+
+TEST(Orrery, AnOverdueGangIsPassedByWhatIsOverBeforeItCouldStart) {
+  Overdue all(8);
+  EXPECT_FALSE(all.starts(2, 3000)) << "it would delay the overdue one";
+  EXPECT_FALSE(all.starts(1, 2500));
+  EXPECT_TRUE(all.starts(1, 2300)) << "it ends in time";
+  EXPECT_TRUE(all.starts(1, 100));
+  ask(all.cluster, *all.policy, 2340);
+  EXPECT_TRUE(testing::runs(all.cluster, all.big));
+}
+
+TEST(Orrery, AnOverdueGangIsPassedByWhatLeavesItsDevicesAlone) {
+  Overdue five(5);  // It can start in 340 s, and then one of the free devices is not its own.
+  EXPECT_TRUE(five.starts(1, 100'000)) << "beside it one is left";
+  EXPECT_FALSE(five.starts(1, 100'000)) << "and no second";
+  ask(five.cluster, *five.policy, 340);
+  EXPECT_TRUE(testing::runs(five.cluster, five.big));
+}
+
+TEST(Orrery, WithoutEstimatesNobodyPassesAnOverdueGang) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto policy = testing::policy("orrery", {{"patience", "600s"}});
+  cluster.submit(job().devices(4), 5000);
+  ask(cluster, *policy, 0);
+  cluster.submit(job().devices(8), 100);
+  ask(cluster, *policy, 660);
+  const JobId small = cluster.submit(job().devices(1).estimate(10), 10);
+  ask(cluster, *policy, 0);
+  EXPECT_FALSE(testing::runs(cluster, small));
 }
 
 TEST(Orrery, EachKindGoesToWhomItHelpsMost) {
