@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
 namespace orrery::cli {
 namespace {
 
-volatile sig_atomic_t interrupt_seen = 0;
+// Set in a handler, and asked by every thread that waits.
+std::atomic<int> interrupt_seen = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_interrupt(int) {
   if (interrupt_seen != 0) _exit(130);

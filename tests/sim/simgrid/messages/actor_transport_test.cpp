@@ -103,6 +103,11 @@ TEST_F(ActorTransportTest, HeartbeatsOfAllNodesTravelAtOnce) {
 }
 
 TEST_F(ActorTransportTest, TheLargestClusterHasItsActors) {
+#if defined(__SANITIZE_THREAD__)
+  // Each actor's stack has a guard page, and the sanitizer memory beside it: more mappings in all
+  // than the system allows a process.
+  GTEST_SKIP() << "the thread sanitizer leaves too few mappings for so many stacks";
+#endif
   make(ActorTransport::kNodesMax);
   for (const std::uint32_t n : {0u, 8'191u}) transport_->send(n, NodeId{n}, Way::ToNode, 64, at(1));
   EXPECT_THAT(wait(), UnorderedElementsAre(0, 8'191));
