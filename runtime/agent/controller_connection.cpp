@@ -1,10 +1,17 @@
 #include "runtime/agent/controller_connection.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 
 namespace orrery::runtime {
+namespace {
+
+// So many tries in vain, and the one that fell silent has its turn again.
+constexpr int kPassedOver = 8;
+
+}  // namespace
 
 ControllerConnection::ControllerConnection(LinkDialer& dialer,
                                            std::vector<std::string> addresses,
@@ -25,18 +32,32 @@ void ControllerConnection::close() {
   client_.reset();
   listener_.reset();
   welcome_by_ = Instant::never();
+  word_by_ = Instant::never();
+}
+
+// A try where nobody answers may take longer than what is left of the lease.
+bool ControllerConnection::is_passed_over(const std::string& address) const {
+  return address == silent_ && failures_ < kPassedOver;
+}
+
+// The leader that was named, else each in turn.
+std::string ControllerConnection::next_address() {
+  if (!leader_.empty()) return std::exchange(leader_, {});
+  const auto next = [&] {
+    const std::string& address = addresses_[next_address_];
+    next_address_ = (next_address_ + 1) % addresses_.size();
+    return address;
+  };
+  std::string address = next();
+  if (is_passed_over(address)) address = next();
+  return address;
 }
 
 void ControllerConnection::keep(Instant now) {
   if (client_ || now < try_at_) return;
-  std::string address = leader_;
-  leader_.clear();
-  if (address.empty()) {
-    address = addresses_[next_address_];
-    next_address_ = (next_address_ + 1) % addresses_.size();
-  }
+  address_ = next_address();
   listener_ = std::make_unique<Listener>(inbox_, ++stream_);
-  client_ = dialer_.open(address, times_.timeout, *listener_);
+  client_ = dialer_.open(address_, times_.timeout, *listener_);
   if (!client_) lost(now, longest_wait_);
 }
 
@@ -46,6 +67,7 @@ std::vector<ConnectionEvent> ControllerConnection::take(Instant now) {
     if (arrival.stream != stream_ || !client_) continue;
     const bool closed = std::holds_alternative<ConnectionClosed>(arrival.event);
     if (std::holds_alternative<ConnectionOpened>(arrival.event)) welcome_by_ = now + times_.welcome;
+    if (!word_by_.is_never()) heard(now);
     out.push_back(std::move(arrival.event));
     if (closed) lost(now, longest_wait_);
   }
@@ -53,6 +75,12 @@ std::vector<ConnectionEvent> ControllerConnection::take(Instant now) {
   if (client_ && out.empty() && now >= welcome_by_) {
     out.push_back(ConnectionClosed{"it has not welcomed this node in time"});
     lost(now, longest_wait_);
+  }
+  if (client_ && out.empty() && now >= word_by_) {
+    out.push_back(ConnectionClosed{"it has said nothing for two beats"});
+    silent_ = address_;
+    lost(now, longest_wait_);
+    try_at_ = now;
   }
   return out;
 }
@@ -62,7 +90,8 @@ void ControllerConnection::send(const AgentMessage& message) {
 }
 
 void ControllerConnection::refused(const Refusal& refusal, Instant now) {
-  leader_ = refusal.leader;
+  // Whoever follows may take the one that fell silent for the leader still.
+  leader_ = is_passed_over(refusal.leader) ? std::string() : refusal.leader;
   lost(now, refusal.again ? longest_wait_ : times_.hopeless_wait);
   if (!refusal.again) try_at_ = now + times_.hopeless_wait;
   // The leader is known: no reason to wait longer than it takes to spread the others.

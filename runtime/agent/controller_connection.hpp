@@ -48,10 +48,12 @@ class ControllerConnection {
   void keep(Instant now);
 
   /// When `keep` or `take` must be called at the latest.
-  Instant next_try() const { return client_ ? welcome_by_ : try_at_; }
+  Instant next_try() const { return client_ ? std::min(welcome_by_, word_by_) : try_at_; }
 
   /// What has happened since the last call, in its order; of the present stream only. A stream on
-  /// which no welcome came in time counts as lost: the controller may have forgotten it.
+  /// which no welcome came in time counts as lost: the controller may have forgotten it. So does,
+  /// where there are other controllers, one on which nothing came for two beats: a controller that
+  /// is frozen or cut off says nothing, and another one may lead long before the transport notices.
   std::vector<ConnectionEvent> take(Instant now);
 
   /// Readable when `take` has something to give.
@@ -69,10 +71,13 @@ class ControllerConnection {
   /// The stream serves its purpose: the next loss starts with the shortest wait. `node_lease`: what
   /// the node has under this controller, above 0. Waits are a tenth of it at most from now on, so
   /// that a controller that comes back within a short lease is found within it.
-  void works(Duration node_lease) {
+  void works(Duration node_lease, Instant now) {
     failures_ = 0;
     welcome_by_ = Instant::never();
     longest_wait_ = std::min(times_.longest_wait, Duration{node_lease.ns / 10});
+    silence_ = Duration{node_lease.ns * 2 / 5};  // A beat is a fifth of a lease, and is answered.
+    silent_.clear();
+    heard(now);
   }
 
   /// Ends the stream and opens another one at once.
@@ -106,17 +111,29 @@ class ControllerConnection {
   void lost(Instant now, Duration longest);
   void close();
 
+  void heard(Instant now) {
+    word_by_ =
+        addresses_.size() > 1 && silence_ > Duration::zero() ? now + silence_ : Instant::never();
+  }
+
+  bool is_passed_over(const std::string& address) const;
+  std::string next_address();
+
   LinkDialer& dialer_;
   std::vector<std::string> addresses_;
   ConnectionTimes times_;
-  Duration longest_wait_;  ///< Of `times_`, or less.
+  Duration longest_wait_;                ///< Of `times_`, or less.
+  Duration silence_ = Duration::zero();  ///< That counts as a loss; zero: none does.
   Random random_;
   Inbox<Arrival> inbox_;
-  std::string leader_;  ///< Named by a refusal; tried first, once.
+  std::string leader_;   ///< Named by a refusal; tried first, once.
+  std::string address_;  ///< Of the present stream, or the last one.
+  std::string silent_;   ///< The one that fell silent, until one works; perhaps empty.
   std::size_t next_address_ = 0;
   int failures_ = 0;
   Instant try_at_;
   Instant welcome_by_ = Instant::never();  ///< Of the present stream, once it is open.
+  Instant word_by_ = Instant::never();     ///< The same, once it works.
   std::uint64_t stream_ = 0;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<LinkClient> client_;  ///< Destroyed before its listener.

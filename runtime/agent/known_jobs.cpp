@@ -12,7 +12,8 @@
 
 namespace orrery::runtime {
 
-KnownJobs::KnownJobs(std::string folder) : folder_(std::move(folder)) {
+KnownJobs::KnownJobs(std::string folder)
+    : folder_(std::move(folder)), removals_(folder_ + "/removed") {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
     const std::optional<std::string> bytes = read_file(entry.path().string());
@@ -37,7 +38,7 @@ void KnownJobs::remove_stray_volumes() {
         }))
       stray.push_back(entry.path().string());
   }
-  for (const std::string& path : stray) std::filesystem::remove_all(path, ignored);
+  for (const std::string& path : stray) removals_.take(path);
 }
 
 std::string KnownJobs::path(JobId job, const char* what) const {
@@ -73,8 +74,7 @@ void KnownJobs::forget(JobId job) {
   if (jobs_.erase(job) == 0) return;
   unlink(path(job, ".spec").c_str());
   unlink(path(job, ".members").c_str());
-  std::error_code ignored;
-  std::filesystem::remove_all(volumes_of(job), ignored);
+  removals_.take(volumes_of(job));
 }
 
 void KnownJobs::keep_only(const std::function<bool(JobId)>& kept) {

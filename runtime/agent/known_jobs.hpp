@@ -9,6 +9,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/job/spec.hpp"
+#include "runtime/agent/removals.hpp"
 #include "runtime/agent/worker_environment.hpp"
 #include "runtime/link/messages.hpp"
 
@@ -38,6 +39,11 @@ class KnownJobs {
 
   void forget(JobId job);
 
+  /// What is left of volumes of jobs that were forgotten.
+  Removals& removals() { return removals_; }
+
+  const Removals& removals() const { return removals_; }
+
   /// Forgets all jobs but those of which `kept` is true.
   void keep_only(const std::function<bool(JobId)>& kept);
 
@@ -51,6 +57,7 @@ class KnownJobs {
   void remove_stray_volumes();
 
   std::string folder_;
+  Removals removals_;
   std::map<JobId, Known> jobs_;
 };
 

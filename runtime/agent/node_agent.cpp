@@ -19,6 +19,8 @@ namespace {
 constexpr Duration kPollPeriod = Duration::milliseconds(10);
 
 constexpr Duration kCollectPeriod = Duration::seconds(30);
+// Entries of folders that go: well within a beat, on a disk that is busy, too.
+constexpr int kRemovedInATurn = 64;
 
 // From asking to killing, and between two kills, where workers end with the agent.
 constexpr Duration kStopGrace = Duration::seconds(2);
@@ -129,6 +131,8 @@ void NodeAgent::turn(const std::vector<int>& readable) {
     table_.collect(wall_clock());
     collect_at_ = boot_time() + kCollectPeriod;
   }
+  table_.removals().go_on(kRemovedInATurn);
+  jobs_.removals().go_on(kRemovedInATurn);
 }
 
 bool NodeAgent::is_over() {
@@ -240,7 +244,8 @@ std::vector<int> NodeAgent::wait() {
 }
 
 Instant NodeAgent::next_deadline() const {
-  if (starts_.is_held_up()) return boot_time();
+  const bool removes = !table_.removals().empty() || !jobs_.removals().empty();
+  if (removes || starts_.is_held_up()) return boot_time();
   Instant deadline = std::min({collect_at_,
                                kill_at_,
                                logs_.next_at(),

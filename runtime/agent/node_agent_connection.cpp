@@ -68,7 +68,7 @@ void NodeAgent::heard(const Welcome& welcome) {
     say("the controller of epoch " + std::to_string(welcome.epoch.value) + " is there");
   welcomed_ = true;
   whys_.clear();
-  connection_.works(record.settings.node_lease);
+  connection_.works(record.settings.node_lease, boot_time());
   send_tokens();
   step_without_acting(EpochAnnounced{welcome.epoch});
   step_without_acting(Connected{});

@@ -21,17 +21,15 @@ Error table_refused(const std::string& subject, const char* what) {
   return {ErrorCode::Unavailable, {}, 0, subject, std::string(what) + ": " + std::strerror(errno)};
 }
 
-void remove_folder(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 }  // namespace
 
 WorkerTable::WorkerTable(std::string folder, std::string shim_program, const FolderLimits& limits)
-    : folder_(std::move(folder)), shim_program_(std::move(shim_program)), limits_(limits) {}
+    : folder_(std::move(folder)),
+      shim_program_(std::move(shim_program)),
+      limits_(limits),
+      removals_(folder_ + "/removed") {}
 
 std::string WorkerTable::path_of(const WorkerName& worker) const {
   return folder_ + "/" + folder_name_of(worker);
@@ -57,7 +55,7 @@ void WorkerTable::adopt_folder(const WorkerName& worker, Found& found, ProcessSc
   const std::string path = path_of(worker);
   const auto record = restored<WorkerRecord>(read_file(path + "/agent").value_or(""));
   const auto status = restored<WorkerStatus>(read_file(path + "/status").value_or(""));
-  if (!record || record->name() != worker) return remove_folder(path);
+  if (!record || record->name() != worker) return removals_.take(path);
   if (status) {
     const bool cleaned = exists(path + "/cleaned");
     (cleaned ? cleaned_ : ended_).push_back({worker, status->ended_at});
@@ -65,7 +63,7 @@ void WorkerTable::adopt_folder(const WorkerName& worker, Found& found, ProcessSc
     return;
   }
   std::optional<ShimProcess> shim = ShimProcess::adopt(path, scan);
-  if (!shim) return remove_folder(path);  // Its shim was never started: the spec comes before it.
+  if (!shim) return removals_.take(path);  // Its shim was never started: the spec comes before it.
   AgentWorkerState state = shim->is_ready() ? AgentWorkerState::Ready : AgentWorkerState::Starting;
   // Its end follows as soon as nothing of it is left.
   if (shim->is_clearing() || shim->end()) state = AgentWorkerState::Killed;
@@ -91,7 +89,7 @@ void WorkerTable::forget_replaced(Found& found) {
 Status WorkerTable::make_folder(const SpawnWorker& order) {
   const std::string path = path_of(order.worker);
   invariant(!living_.contains(order.worker), "a worker is started once");
-  if (exists(path + "/status")) remove_folder(path);  // Of a worker that everybody has forgotten.
+  if (exists(path + "/status")) removals_.take(path);  // Of a worker that everybody has forgotten.
   if (mkdir(path.c_str(), 0711) != 0 || mkdir((path + "/work").c_str(), 0755) != 0)
     return table_refused(path, "it cannot be made");
   // Enough to tell its end, should this life end before the worker is started.
@@ -302,7 +300,7 @@ void WorkerTable::collect(std::int64_t now) {
 }
 
 void WorkerTable::remove(const WorkerName& worker) {
-  if (!living_.contains(worker)) remove_folder(path_of(worker));
+  if (!living_.contains(worker)) removals_.take(path_of(worker));
 }
 
 void WorkerTable::forget_all() {

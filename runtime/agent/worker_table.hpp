@@ -13,6 +13,7 @@
 
 #include "core/agent/agent.hpp"
 #include "core/base/result.hpp"
+#include "runtime/agent/removals.hpp"
 #include "runtime/agent/shim_process.hpp"
 #include "runtime/agent/worker_record.hpp"
 
@@ -128,10 +129,15 @@ class WorkerTable {
   /// The job is over: its ends need not be told again, and its folders may go.
   void clean(JobId job);
 
-  /// Removes folders beyond the limits; `now` is the wall clock in nanoseconds.
+  /// Folders beyond the limits go; `now` is the wall clock in nanoseconds.
   void collect(std::int64_t now);
 
-  /// Removes every folder. Only where no worker lives.
+  /// What is left of folders that go.
+  Removals& removals() { return removals_; }
+
+  const Removals& removals() const { return removals_; }
+
+  /// Every folder goes. Only where no worker lives.
   void forget_all();
 
   /// Of a worker that lives or whose folder is still kept; empty otherwise.
@@ -163,6 +169,7 @@ class WorkerTable {
   std::string folder_;
   std::string shim_program_;
   FolderLimits limits_;
+  Removals removals_;
   std::map<WorkerName, Living> living_;
   std::deque<Kept> ended_;    ///< Of jobs that are not cleaned, oldest first.
   std::deque<Kept> cleaned_;  ///< Oldest first.

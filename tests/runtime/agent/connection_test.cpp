@@ -124,16 +124,18 @@ TEST_F(ConnectionTest, ASignalAnnouncesThatTheNodeLeaves) {
 /// Opens each stream at once; the peer at the other end sends what the test says.
 class DialerInTest final : public LinkDialer {
  public:
-  std::unique_ptr<LinkClient> open(const std::string&,
+  std::unique_ptr<LinkClient> open(const std::string& address,
                                    Duration,
                                    LinkClientListener& listener) override {
     ++opened;
+    address_opened = address;
     last = &listener;
     listener.on_open();
     return std::make_unique<Deaf>();
   }
 
   int opened = 0;
+  std::string address_opened;
   LinkClientListener* last = nullptr;
 
  private:
@@ -165,12 +167,60 @@ TEST(ControllerConnection, AWelcomeKeepsTheStreamForGood) {
   const Instant begin{1'000'000'000};
   connection.keep(begin);
   (void)connection.take(begin);
-  connection.works(Duration::seconds(10));
+  connection.works(Duration::seconds(10), Instant::zero());
   EXPECT_TRUE(connection.next_try().is_never());
   EXPECT_TRUE(connection.take(begin + Duration::seconds(3600)).empty());
   // What came in time counts, however late it is read.
   dialer.last->on_messages({Announcement{Epoch{1}}});
   EXPECT_EQ(connection.take(begin + Duration::seconds(7200)).size(), 1u);
+}
+
+/// A stream to "a", one of two controllers, that works since `kBegin` with a lease of 10 s.
+class OneOfTwo : public testing::Test {
+ protected:
+  static constexpr Instant kBegin{1'000'000'000};
+
+  OneOfTwo() {
+    connection_.keep(kBegin);
+    (void)connection_.take(kBegin);
+    connection_.works(Duration::seconds(10), kBegin);
+  }
+
+  /// Nothing comes for two beats; the stream is given up.
+  Instant falls_silent() {
+    const Instant end = connection_.next_try();
+    EXPECT_EQ(connection_.take(end).size(), 1u);
+    connection_.keep(end);
+    return end;
+  }
+
+  DialerInTest dialer_;
+  ControllerConnection connection_{dialer_, {"a", "b"}, 1};
+};
+
+// A frozen leader says nothing, and the transport takes longer than a lease to notice.
+TEST_F(OneOfTwo, TheOtherOneIsAskedWhereTheFirstSaysNothingForTwoBeats) {
+  EXPECT_EQ(connection_.next_try(), kBegin + Duration::seconds(4));
+  const Instant word = kBegin + Duration::seconds(3);
+  dialer_.last->on_messages({Announcement{Epoch{1}}});
+  EXPECT_EQ(connection_.take(word).size(), 1u);
+  EXPECT_EQ(connection_.next_try(), word + Duration::seconds(4));
+  EXPECT_EQ(dialer_.address_opened, "a");
+  EXPECT_EQ(falls_silent(), word + Duration::seconds(4));
+  EXPECT_EQ(dialer_.address_opened, "b") << "at once";
+}
+
+TEST_F(OneOfTwo, WhoFellSilentIsPassedOverForAFewTriesThoughItIsCalledTheLeader) {
+  Instant now = falls_silent();
+  int tries = 0;
+  for (; dialer_.address_opened == "b" && tries < 20; ++tries) {
+    connection_.refused({"another controller leads", true, "a"}, now);
+    now = connection_.next_try();
+    connection_.keep(now);
+  }
+  EXPECT_GT(tries, 3);
+  EXPECT_LT(tries, 20) << "it may be back";
+  EXPECT_LT(now, kBegin + Duration::seconds(10)) << "within the lease";
 }
 
 }  // namespace line_tests

@@ -36,7 +36,7 @@ TEST_P(Reconnection, HasManyTriesInEveryPartOfAShortLease) {
   Nowhere nowhere;
   ControllerConnection connection(nowhere, {"somewhere"}, GetParam());
   const Duration lease = Duration::seconds(2);
-  connection.works(lease);
+  connection.works(lease, Instant::zero());
   tries_in(connection, nowhere, Instant::zero(), lease);
   EXPECT_GE(tries_in(connection, nowhere, Instant::zero() + lease, lease), 9);
 }
@@ -45,7 +45,7 @@ TEST_P(Reconnection, IsRareWhereALeaseIsLong) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   Nowhere nowhere;
   ControllerConnection connection(nowhere, {"somewhere"}, GetParam());
-  connection.works(Duration::seconds(60));
+  connection.works(Duration::seconds(60), Instant::zero());
   tries_in(connection, nowhere, Instant::zero(), Duration::seconds(60));
   EXPECT_LE(
       tries_in(connection, nowhere, Instant::zero() + Duration::seconds(60), Duration::seconds(60)),

@@ -46,7 +46,7 @@ MEASURED = ["decision_p50_us", "decision_p99_us", "decision_max_us", "wall_s", "
 
 
 def orrery(*words, **options):
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120,
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=600,
                           check=False, **options)
 
 
