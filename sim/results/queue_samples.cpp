@@ -18,6 +18,8 @@ void QueueSamples::add(const std::vector<QueueStanding>& queues,
     sum.share += queues[i].share * seconds;
     sum.used += queues[i].used * seconds;
     sum.borrowed += queues[i].borrowed * seconds;
+    // In the middle of an instant one job may be given what another has not given back yet.
+    if (seconds <= 0) continue;
     sum.used_max = std::max(sum.used_max, queues[i].used);
     sum.waiting_max = std::max(sum.waiting_max, queues[i].jobs_waiting);
   }

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "core/base/percentile.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -94,7 +96,7 @@ void TraceSummary::write(JsonText& json) const {
 TraceSummary summarise(const std::vector<TraceJob>& jobs) {
   TraceSummary summary;
   if (jobs.empty()) return summary;
-  std::vector<Duration> durations;
+  std::vector<std::int64_t> durations;
   double seconds = 0.0;
   Instant first = Instant::never();
   Instant last = Instant::zero();
@@ -104,19 +106,21 @@ TraceSummary summarise(const std::vector<TraceJob>& jobs) {
     if (gpu_milli(job) != std::int64_t{1000} * job.gpus) add(summary.shares, job);
     add(summary.by_model[job.models], job);
     add(summary.by_vc[job.vc], job);
-    durations.push_back(job.duration);
+    durations.push_back(job.duration.ns);
     seconds += job.duration.in_seconds();
     first = std::min(first, job.submit);
     last = std::max(last, job.submit);
   }
   std::sort(durations.begin(), durations.end());
-  const auto n = durations.size();
+  const auto at = [&](double q) {
+    return Duration{static_cast<std::int64_t>(percentile_of_sorted(durations, q))};
+  };
   summary.span = last - first;
-  summary.mean = Duration::from_seconds(seconds / static_cast<double>(n));
-  summary.median = durations[n / 2];
-  summary.p90 = durations[n * 9 / 10];
-  summary.p99 = durations[n * 99 / 100];
-  summary.longest = durations.back();
+  summary.mean = Duration::from_seconds(seconds / static_cast<double>(durations.size()));
+  summary.median = at(0.5);
+  summary.p90 = at(0.9);
+  summary.p99 = at(0.99);
+  summary.longest = Duration{durations.back()};
   return summary;
 }
 

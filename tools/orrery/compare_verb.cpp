@@ -74,13 +74,9 @@ Result<Comparison> comparison_of(const Arguments& arguments) {
   comparison.input = input_digest(base, *overrides);
   if (!names) names = {base.policy.name};
   if (!seeds) seeds = SeedRange{base.seed, base.seed};
-  for (const std::string& name : *names) {
-    scenarios::Scenario run = base;
-    const Status chosen = choose_policy(run, name, "--policies");
-    if (!chosen) {
-      append(errors, chosen.errors());
-      continue;
-    }
+  auto chosen = choose_policies(base, *names, "--policies");
+  if (!chosen) return chosen.errors();
+  for (scenarios::Scenario& run : *chosen) {
     const auto policy = fresh_policy(run, comparison.loaded->workload.models());
     if (!policy) append(errors, policy.errors());
     for (std::uint64_t i = 0; i < seeds->count(); ++i) {

@@ -31,6 +31,21 @@ std::string place_of(const scenarios::PolicyChoice& choice, const std::string& s
   return choice.place;
 }
 
+bool is_of_command_line(const scenarios::Parameter& parameter) {
+  return parameter.place.starts_with("--set ");
+}
+
+/// Whether there is such a policy and it has the parameter.
+bool takes(const std::string& policy, const scenarios::Parameter& parameter) {
+  const policies::PolicyRow* row = policies::find_row(policy);
+  return parameter.key == kQueuesParameter ||
+         (row != nullptr && std::any_of(row->parameters.begin(),
+                                        row->parameters.end(),
+                                        [&](const policies::ParameterRow& each) {
+                                          return each.name == parameter.key;
+                                        }));
+}
+
 int devices_per_node(const scenarios::Scenario& scenario) {
   int most = 1;
   for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
@@ -354,9 +369,34 @@ Status choose_policy(scenarios::Scenario& scenario,
   // Queues stand in front of any policy, so they stay.
   scenarios::PolicyChoice choice{name, {}, option};
   for (const scenarios::Parameter& parameter : scenario.policy.parameters)
-    if (parameter.key == kQueuesParameter) choice.parameters.push_back(parameter);
+    if (parameter.key == kQueuesParameter || is_of_command_line(parameter))
+      choice.parameters.push_back(parameter);
   scenario.policy = std::move(choice);
   return Done{};
+}
+
+Result<std::vector<scenarios::Scenario>> choose_policies(const scenarios::Scenario& scenario,
+                                                         const std::vector<std::string>& names,
+                                                         const std::string& option) {
+  std::vector<scenarios::Scenario> out;
+  Errors errors;
+  for (const std::string& name : names) {
+    scenarios::Scenario run = scenario;
+    const Status chosen = choose_policy(run, name, option);
+    if (!chosen) {
+      append(errors, chosen.errors());
+      continue;
+    }
+    std::erase_if(run.policy.parameters, [&](const scenarios::Parameter& parameter) {
+      return is_of_command_line(parameter) && !takes(name, parameter) &&
+             std::any_of(names.begin(), names.end(), [&](const std::string& other) {
+               return takes(other, parameter);
+             });
+    });
+    out.push_back(std::move(run));
+  }
+  if (!errors.empty()) return errors;
+  return out;
 }
 
 void append(Errors& errors, const Errors& more) {

@@ -42,11 +42,17 @@ Result<LoadedScenario> open_scenario_text(const std::string& text,
 /// All of them, in order.
 void append(Errors& errors, const Errors& more);
 
-/// Makes `name` the scenario's policy. The scenario's parameters stay only where it names the same
-/// policy. Errors: no such policy; `option` names the place.
+/// Makes `name` the scenario's policy. The file's parameters stay only where it names the same
+/// policy; those of the command line do. Errors: no such policy; `option` names the place.
 Status choose_policy(scenarios::Scenario& scenario,
                      const std::string& name,
                      const std::string& option);
+
+/// The scenario under each of the policies. Of several, those have a parameter of the command line
+/// that take it; where none does, all have it and refuse it. Errors: no such policy.
+Result<std::vector<scenarios::Scenario>> choose_policies(const scenarios::Scenario& scenario,
+                                                         const std::vector<std::string>& names,
+                                                         const std::string& option);
 
 /// A fresh policy as the scenario wants it, which may consult `models`. Errors: no such policy, a
 /// parameter that it does not have, a value out of range; with their place.

@@ -79,13 +79,11 @@ Result<std::vector<Asked>> asked_for(const Arguments& arguments,
   }
   Errors errors;
   std::vector<Asked> out;
-  for (const std::string& name : names) {
-    Asked asked{*base, name};
-    const Status chosen = choose_policy(asked.scenario, name, "--policy");
-    if (!chosen) {
-      errors.insert(errors.end(), chosen.errors().begin(), chosen.errors().end());
-      continue;
-    }
+  auto chosen = choose_policies(*base, names, "--policy");
+  if (!chosen) return chosen.errors();
+  for (scenarios::Scenario& scenario : *chosen) {
+    Asked asked{std::move(scenario), {}};
+    asked.folder = asked.scenario.policy.name;
     const auto policy = fresh_policy(asked.scenario, {});
     if (!policy) {
       errors.insert(errors.end(), policy.errors().begin(), policy.errors().end());

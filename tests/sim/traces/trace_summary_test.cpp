@@ -24,8 +24,8 @@ TEST(TraceSummary, CountsQuantilesAndGroupsOfTheJobs) {
   EXPECT_NEAR(summary.all.gpu_hours, 3.6 + 15.2, 1e-9);
   EXPECT_EQ(summary.span, Duration::seconds(900));
   EXPECT_EQ(summary.mean, Duration::seconds(1980));
-  EXPECT_EQ(summary.median, Duration::seconds(6 * 360));
-  EXPECT_EQ(summary.p90, Duration::seconds(3600));
+  EXPECT_EQ(summary.median, Duration::seconds(1980)) << "between the fifth and the sixth";
+  EXPECT_EQ(summary.p90, Duration::seconds(9 * 360 + 36));
   EXPECT_EQ(summary.longest, Duration::seconds(3600));
   EXPECT_EQ(summary.by_gpus.at(8).jobs, 2U);
   EXPECT_EQ(summary.by_vc.at("a").jobs, 5U);

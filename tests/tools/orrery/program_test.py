@@ -237,6 +237,19 @@ class BadUsageTest(ProgramTest):
         self.assertIn("did you mean srtf?",
                       self.expect_bad("sim", self.scenario, "--policy", "strf"))
 
+    def test_parameters_of_the_command_line_are_of_the_policy_that_it_names(self):
+        def digest(quantum):
+            return json.loads(self.expect(0, "sim", self.scenario, "--policy", "las", "--set",
+                                          f"policy.quantum={quantum}", "--json").stdout)["state_digest"]
+        self.assertNotEqual(digest("10s"), digest("10h"))
+        self.assertIn("is no parameter of las",
+                      self.expect_bad("sim", self.scenario, "--policy", "las", "--set", "policy.quantumm=1h"))
+        # Of several, those that take it have it.
+        self.expect(0, "compare", self.scenario, "--policies", "las,fifo", "--set", "policy.quantum=10h", "--json")
+        error = self.expect_bad("compare", self.scenario, "--policies", "las,fifo", "--set", "policy.quantumm=1h")
+        self.assertIn("is no parameter of las", error)
+        self.assertIn("is no parameter of fifo", error)
+
     def test_a_group_needs_its_second_word(self):
         self.assertIn("needed one of dump, verify", self.expect_bad("journal"))
         self.assertIn('"look" found, needed one of dump, verify', self.expect_bad("journal", "look"))
