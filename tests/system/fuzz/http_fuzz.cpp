@@ -73,7 +73,9 @@ Result<http::ReadJobs> read_one(const http::JobText& text) {
 }
 
 struct World {
-  World() : service(control, queue, std::make_shared<http::Figures>(), {read_one, nullptr, 1}) {
+  World()
+      : service(
+            control, queue, std::make_shared<http::Figures>(), {read_one, nullptr, nullptr, 1}) {
     control.running(tests::JobBuilder("a").replicas(2).role("actor", 1).spec(), 2);
     queue->run();
   }
