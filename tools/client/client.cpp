@@ -38,6 +38,12 @@ std::string leader_of(const HttpReply& reply) {
   return reply.location;
 }
 
+// An address that swallows what is sent to it must not take the time of the `left` that are left.
+Deadline share(Deadline deadline, std::size_t left) {
+  const auto now = std::chrono::steady_clock::now();
+  return left <= 1 ? deadline : now + (deadline - now) / static_cast<int>(left);
+}
+
 }  // namespace
 
 std::string url_escaped(std::string_view text) {
@@ -60,11 +66,11 @@ Result<HttpReply> Client::once(const HttpRequest& request,
                                const std::function<bool(std::string_view)>* on_text,
                                Deadline reached_until,
                                Deadline deadline) {
-  const auto stream = open_stream(
-      options_.server,
-      options_.tls,
-      connect_deadline(reached_until,
-                       options_.others.size() + 1 - std::min(unreached_, options_.others.size())));
+  const auto stream =
+      open_stream(options_.server,
+                  options_.tls,
+                  share(reached_until,
+                        options_.others.size() + 1 - std::min(unreached_, options_.others.size())));
   if (!stream) {
     if (stream.errors().front().code == ErrorCode::Unavailable) ++unreached_;
     return stream.errors();
@@ -77,6 +83,7 @@ Result<HttpReply> Client::once(const HttpRequest& request,
   if (!head) return head.errors();
   HttpReply reply{head->status, std::move(head->content_type), std::move(head->location), {}};
   const bool streamed = on_text != nullptr && reply.is_good();
+  has_streamed_ = streamed;
   while (true) {
     const Deadline until =
         streamed ? std::chrono::steady_clock::now() + options_.stream_silence : deadline;
@@ -93,33 +100,44 @@ Result<HttpReply> Client::once(const HttpRequest& request,
   }
 }
 
-// An address that swallows what is sent to it must not take the time of the others.
-Deadline Client::connect_deadline(Deadline deadline, std::size_t left) const {
-  const auto now = std::chrono::steady_clock::now();
-  return left <= 1 ? deadline : now + (deadline - now) / static_cast<int>(left);
-}
-
-void Client::turn_to_next() {
-  if (options_.others.empty()) return;
-  options_.others.push_back(options_.server);
+// The last `silent` of the others are not asked again.
+void Client::turn_to_next(std::size_t silent) {
+  if (options_.others.size() <= silent) return;
+  options_.others.insert(options_.others.end() - static_cast<std::ptrdiff_t>(silent),
+                         options_.server);
   options_.server = options_.others.front();
   options_.others.erase(options_.others.begin());
 }
 
-bool Client::follow_leader(const HttpReply& reply) {
-  if (reply.status != 503 && reply.status != 307 && reply.status != 308) return false;
+// The one that named it stays among the others: it also knows who leads after that one.
+void Client::turn_to(const ServerAddress& leader) {
+  std::erase_if(options_.others,
+                [&](const ServerAddress& other) { return other.text() == leader.text(); });
+  options_.others.insert(options_.others.begin(), options_.server);
+  options_.server = leader;
+}
+
+bool Client::is_silent(const ServerAddress& server, std::size_t silent) const {
+  const auto& others = options_.others;
+  return std::any_of(others.end() - static_cast<std::ptrdiff_t>(silent),
+                     others.end(),
+                     [&](const ServerAddress& other) { return other.text() == server.text(); });
+}
+
+// The controller that a reply refers to, if what is sent to this one may be sent to that one.
+std::optional<ServerAddress> Client::leader_in(const HttpReply& reply) const {
+  if (reply.status != 503 && reply.status != 307 && reply.status != 308) return std::nullopt;
   const std::string leader = leader_of(reply);
   const std::size_t path = leader.find('/', leader.find("://") + 3);
   const Result<ServerAddress> address = server_address(std::string_view(leader).substr(0, path));
-  if (leader.empty() || !address || address->text() == options_.server.text()) return false;
+  if (leader.empty() || !address || address->text() == options_.server.text()) return std::nullopt;
   // What was sent under TLS, or stayed on this machine, goes on doing so.
   const bool weaker = options_.server.kind == ServerAddress::Kind::Https
                           ? address->kind != ServerAddress::Kind::Https
                           : address->kind == ServerAddress::Kind::Http && !address->is_local() &&
                                 !options_.token.empty();
-  if (weaker) return false;
-  options_.server = *address;
-  return true;
+  if (weaker) return std::nullopt;
+  return *address;
 }
 
 Errors Client::in_words(const Errors& errors, bool late) const {
@@ -146,31 +164,48 @@ Result<HttpReply> Client::led(const HttpRequest& request,
   const Deadline reached_until = begun + options_.timeout;
   const Deadline deadline = begun + time_for(request);
   int leaders = 0;
+  std::size_t silent = 0;  // The last so many of the others were asked, and did not answer.
   while (true) {
     const std::size_t unreached = unreached_;
-    Result<HttpReply> reply = once(request, on_text, reached_until, deadline);
+    has_streamed_ = false;
+    const std::size_t left =
+        request.is_repeatable() ? options_.others.size() + 1 - silent : std::size_t{1};
+    Result<HttpReply> reply = once(request, on_text, reached_until, share(deadline, left));
     if (!reply) {
       // Only a controller that was not reached has certainly not received the request.
-      const bool again = unreached_ > unreached && unreached_ <= options_.others.size();
-      if (!again || interrupted()) {
-        const bool late = on_text == nullptr && unreached_ == unreached &&
-                          std::chrono::steady_clock::now() >= deadline;
-        unreached_ = 0;
-        return in_words(reply.errors(), late);
+      const bool unheard = unreached_ > unreached;
+      const bool is_absent = reply.errors().front().code == ErrorCode::Unavailable;
+      const bool again =
+          unheard ? unreached_ <= options_.others.size() : is_absent && left > 1 && !has_streamed_;
+      if (again && !interrupted()) {
+        turn_to_next(unheard ? silent : 0);
+        if (!unheard) ++silent;
+        continue;
       }
-      turn_to_next();
-      continue;
+      if (has_streamed_ && is_absent) turn_to_next(0);
+      const bool late = !has_streamed_ && !unheard && std::chrono::steady_clock::now() >= deadline;
+      unreached_ = 0;
+      return in_words(reply.errors(), late);
     }
-    if (leaders < kLeadersMax && follow_leader(*reply)) {
+    const std::optional<ServerAddress> leader = leader_in(*reply);
+    if (leader && !is_silent(*leader, silent) && leaders < kLeadersMax) {
       ++leaders;
+      turn_to(*leader);
       continue;
     }
-    const bool is_early = reply->status == 503;
-    if (!is_early || interrupted() ||
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > reached_until)
-      return reply;
-    turn_to_next();
-    ::poll(nullptr, 0, kAgainAfterMs);
+    const bool is_early = reply->status == 503 || leader;
+    const bool is_over =
+        interrupted() ||
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > reached_until;
+    if (is_early && !is_over) {
+      leaders = 0;
+      turn_to_next(silent);
+      ::poll(nullptr, 0, kAgainAfterMs);
+      continue;
+    }
+    if (leader && reply->status != 503)
+      return in_words({unavailable(leader->text() + ", which is said to lead, does not")}, false);
+    return reply;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,8 @@ struct ClientOptions {
   std::string user;                           ///< The user that runs this; empty: not known.
   std::chrono::milliseconds timeout{10'000};  ///< Of a whole request.
   bool timeout_is_wished = false;             ///< Then no request takes longer.
-  std::chrono::milliseconds stream_silence{
-      60'000};  ///< A stream that says nothing so long is lost.
+  /// A stream that says nothing so long is lost: a controller sends a comment every 15 s.
+  std::chrono::milliseconds stream_silence{40'000};
 };
 
 struct HttpRequest {
@@ -34,6 +35,9 @@ struct HttpRequest {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::chrono::milliseconds patience{0};  ///< That its answer may take beyond the timeout.
+
+  /// Whether it may be sent a second time where it is not known if it was received.
+  bool is_repeatable() const { return method == "GET"; }
 };
 
 struct HttpReply {
@@ -47,7 +51,9 @@ struct HttpReply {
 
 /// Every request is a connection of its own. Another controller that leads is followed; one that
 /// does not take requests yet, or follows a leader that it does not know, is asked again, in turn
-/// with the others, until the time is over. The one that was reached last is asked first.
+/// with the others, until the time is over. Where several are named, a request that only reads
+/// leaves a controller that takes its share of the time, as one that is frozen or cut off does, and
+/// goes to the next one. The one that was reached last is asked first.
 class Client {
  public:
   explicit Client(ClientOptions options) : options_(std::move(options)) {}
@@ -66,6 +72,8 @@ class Client {
 
   /// Follows a reply as it comes: `on_text` takes pieces of a good one's body, and ends the stream
   /// by returning false. A reply that is not good is returned whole; a good one without its body.
+  /// After a stream that broke off, or on which nothing came for `stream_silence`, the next
+  /// controller is the first to be asked.
   Result<HttpReply> follow(const HttpRequest& request,
                            const std::function<bool(std::string_view)>& on_text);
 
@@ -76,13 +84,15 @@ class Client {
                          Deadline deadline);
   Result<HttpReply> led(const HttpRequest& request,
                         const std::function<bool(std::string_view)>* on_text);
-  bool follow_leader(const HttpReply& reply);
-  Deadline connect_deadline(Deadline deadline, std::size_t left) const;
-  void turn_to_next();
+  std::optional<ServerAddress> leader_in(const HttpReply& reply) const;
+  bool is_silent(const ServerAddress& server, std::size_t silent) const;
+  void turn_to_next(std::size_t silent);
+  void turn_to(const ServerAddress& leader);
   Errors in_words(const Errors& errors, bool late) const;
 
   ClientOptions options_;
   std::size_t unreached_ = 0;  ///< Addresses in a row that could not be reached.
+  bool has_streamed_ = false;  ///< A good reply to `follow` has begun.
 };
 
 /// `text` for use inside a path or a query.
