@@ -6,6 +6,7 @@
 #include "core/base/json_text.hpp"
 #include "core/base/number_text.hpp"
 #include "core/base/utc_text.hpp"
+#include "runtime/http/api.hpp"
 
 namespace orrery::http {
 namespace {
@@ -13,11 +14,16 @@ namespace {
 // A comment now and then shows both ends that the other one is there.
 constexpr Duration kKeepAlive = Duration::seconds(15);
 
+std::string event_id(std::uint64_t life, std::uint64_t number) {
+  return std::to_string(life) + "." + std::to_string(number);
+}
+
 }  // namespace
 
-std::string event_line_json(const runtime::EventLine& line) {
+std::string event_line_json(const runtime::EventLine& line, std::uint64_t life) {
   JsonText json;
-  json.begin_object().field("number", line.number).field("at", line.at.ns);
+  json.begin_object().field("id", event_id(life, line.number));
+  json.field("number", line.number).field("at", line.at.ns);
   json.field("at_utc", utc_text(line.at));
   json.field("job", line.job).field("node", line.node);
   json.field("severity", to_string(line.event.severity)).field("name", line.event.name);
@@ -30,18 +36,38 @@ void EventFeed::start(runtime::ControlApi& control) {
   auto subscription = control.follow_events(kLinesMax, [weak](const runtime::EventLine& line) {
     if (const auto self = weak.lock()) self->add(line);
   });
+  auto changes = control.follow_changes([weak, &control](JobId changed) {
+    const auto self = weak.lock();
+    if (!self || !changed.is_none()) return;
+    self->executor_->post([self, &control] { self->look_who_leads(control); });
+  });
   const std::lock_guard lock(mutex_);
   subscription_ = std::move(subscription);
+  changes_ = std::move(changes);
 }
 
 void EventFeed::stop() {
   std::unique_ptr<runtime::Subscription> ended;
+  std::unique_ptr<runtime::Subscription> changes;
   const std::lock_guard lock(mutex_);
   ended = std::move(subscription_);
+  changes = std::move(changes_);
+}
+
+// Nothing more comes here once another controller leads: a client that asks anew is sent there.
+void EventFeed::look_who_leads(runtime::ControlApi& control) {
+  control.read([weak = weak_from_this()](const runtime::ControlView& view) {
+    const auto self = weak.lock();
+    if (self && !knows_jobs(view.facts)) self->executor_->post([self] { self->end_all(); });
+  });
+}
+
+void EventFeed::end_all() {
+  for (const Follower& follower : std::exchange(followers_, {})) follower.exchange->finish();
 }
 
 void EventFeed::add(const runtime::EventLine& line) {
-  Line kept{line.number, line.job, event_line_json(line)};
+  Line kept{line.number, line.job, event_line_json(line, life_)};
   bool post = false;
   {
     const std::lock_guard lock(mutex_);
@@ -67,7 +93,12 @@ std::vector<std::string> EventFeed::latest(const EventFilter& filter, std::size_
 
 std::optional<std::uint64_t> EventFeed::number_of(std::string_view id) const {
   const std::size_t dot = id.find('.');
-  if (dot == std::string_view::npos) return parsed_number<std::uint64_t>(id);
+  if (dot == std::string_view::npos) {
+    const std::optional<std::uint64_t> number = parsed_number<std::uint64_t>(id);
+    if (!number) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return lines_.empty() || *number > lines_.back().number ? 0 : *number;
+  }
   const std::optional<std::uint64_t> life = parsed_number<std::uint64_t>(id.substr(0, dot));
   const std::optional<std::uint64_t> line = parsed_number<std::uint64_t>(id.substr(dot + 1));
   if (!life || !line) return std::nullopt;
@@ -75,8 +106,7 @@ std::optional<std::uint64_t> EventFeed::number_of(std::string_view id) const {
 }
 
 std::string EventFeed::framed(const Line& line) const {
-  return "id: " + std::to_string(life_) + "." + std::to_string(line.number) +
-         "\nevent: event\ndata: " + line.json + "\n\n";
+  return "id: " + event_id(life_, line.number) + "\nevent: event\ndata: " + line.json + "\n\n";
 }
 
 void EventFeed::follow(std::shared_ptr<Exchange> exchange,

@@ -41,11 +41,11 @@ class EventFeed : public std::enable_shared_from_this<EventFeed> {
   std::vector<std::string> latest(const EventFilter& filter, std::size_t limit) const;
 
   /// The number to go on after, of an id that this feed gave or of a number alone; 0 where it is of
-  /// another life; nothing where it is neither.
+  /// another life, as a number is that was not given yet in this one; nothing where it is neither.
   std::optional<std::uint64_t> number_of(std::string_view id) const;
 
   /// Sends the latest `backlog` lines and all later ones as server-sent events until the client
-  /// goes. On the I/O thread.
+  /// goes or another controller leads. On the I/O thread.
   void follow(std::shared_ptr<Exchange> exchange, EventFilter filter, std::size_t backlog);
 
  private:
@@ -65,19 +65,22 @@ class EventFeed : public std::enable_shared_from_this<EventFeed> {
   void deliver();
   void send_new(Follower& follower);
   void keep_alive();
+  void look_who_leads(runtime::ControlApi& control);
+  void end_all();
   std::string framed(const Line& line) const;
 
   std::shared_ptr<Executor> executor_;
   std::uint64_t life_;
-  mutable std::mutex mutex_;  ///< Of what follows up to `subscription_`.
+  mutable std::mutex mutex_;  ///< Of what follows up to `changes_`.
   std::deque<Line> lines_;
   bool delivery_due_ = false;
   std::unique_ptr<runtime::Subscription> subscription_;
+  std::unique_ptr<runtime::Subscription> changes_;
   std::vector<Follower> followers_;  ///< I/O thread only, as is the timer.
   std::shared_ptr<void> timer_;
 };
 
-/// One line as a JSON object.
-std::string event_line_json(const runtime::EventLine& line);
+/// One line of this life as a JSON object.
+std::string event_line_json(const runtime::EventLine& line, std::uint64_t life);
 
 }  // namespace orrery::http

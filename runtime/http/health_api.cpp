@@ -20,6 +20,7 @@ void answer_ready(const CallPtr& call, const ControllerFacts& facts) {
 
 void add_health_api(Router& router, const ControlClient& client) {
   router.add("GET", "/healthz", Role::None, [](const CallPtr& call) {
+    if (!query_is_sound(call, "")) return;
     Response out;
     out.body = "ok\n";
     out.content_type = "text/plain";
@@ -27,6 +28,7 @@ void add_health_api(Router& router, const ControlClient& client) {
   });
   // Not through ControlClient: this is about a controller that may not be ready.
   router.add("GET", "/readyz", Role::None, [client](const CallPtr& call) {
+    if (!query_is_sound(call, "")) return;
     client.control().read(
         [call](const runtime::ControlView& view) { answer_ready(call, view.facts); });
   });

@@ -11,18 +11,27 @@ using Then = ControlClient::Then;
 
 constexpr std::uint64_t kTailOfLines = 256 << 10;  // Bytes in which the last lines are looked for.
 constexpr Duration kPatience = Duration::seconds(1);
+constexpr Duration kLogKeepAlive = Duration::seconds(15);
 
 /// One log on its way to a client. On the I/O thread.
 class LogStream : public std::enable_shared_from_this<LogStream> {
  public:
   /// `lines`: at most so many of the end at first; 0: all. `framed`: as server-sent events.
-  LogStream(CallPtr call, std::uint64_t lines, bool follow, bool framed)
-      : call_(std::move(call)), lines_(lines), follow_(follow), framed_(framed) {}
+  LogStream(CallPtr call,
+            std::shared_ptr<Executor> executor,
+            std::uint64_t lines,
+            bool follow,
+            bool framed)
+      : call_(std::move(call)),
+        executor_(std::move(executor)),
+        lines_(lines),
+        follow_(follow),
+        framed_(framed) {}
 
   /// A quiet log must not look like a server that does not answer.
-  void start(Executor& executor) {
+  void start() {
     if (!follow_) return;
-    patience_ = executor.after(kPatience, [weak = weak_from_this()] {
+    timer_ = executor_->after(kPatience, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->begin();
     });
   }
@@ -48,6 +57,16 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
     head.content_type = framed_ ? "text/event-stream" : "text/plain; charset=utf-8";
     head.headers = {{"Cache-Control", "no-cache"}, {"X-Content-Type-Options", "nosniff"}};
     call_->exchange->begin(std::move(head));
+    if (follow_ && framed_) await_keep_alive();
+  }
+
+  void await_keep_alive() {
+    timer_ = executor_->after(kLogKeepAlive, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self || !self->call_->exchange->is_open()) return;
+      self->call_->exchange->write(":\n\n");
+      self->await_keep_alive();
+    });
   }
 
   std::string last_lines(std::string text) const {
@@ -79,6 +98,7 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
   }
 
   void end(const std::string& error) {
+    timer_.reset();
     if (!framed_ && !error.empty()) return call_->exchange->abort();
     if (framed_) {
       std::string out;
@@ -90,20 +110,21 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
   }
 
   CallPtr call_;
+  std::shared_ptr<Executor> executor_;
   std::uint64_t lines_;
   bool follow_;
   bool framed_;
   bool begun_ = false;
   std::string tail_;  ///< Until the first lines can be chosen.
   std::string line_;  ///< Framed: the beginning of a line.
-  std::shared_ptr<void> patience_;
+  std::shared_ptr<void> timer_;
 };
 
 void open_log(const CallPtr& call,
               const ControlClient& client,
               const LogQuery& query,
               const std::shared_ptr<LogStream>& stream) {
-  stream->start(*client.executor());
+  stream->start();
   auto subscription = client.control().read_log(
       query,
       [stream, executor = client.executor()](
@@ -163,7 +184,8 @@ void logs(const CallPtr& call, const ControlClient& client) {
   if (lines > 0) query.tail_bytes = kTailOfLines;
   const bool framed =
       call->request.header("Accept").find("text/event-stream") != std::string_view::npos;
-  const auto stream = std::make_shared<LogStream>(call, lines, query.follow, framed);
+  const auto stream =
+      std::make_shared<LogStream>(call, client.executor(), lines, query.follow, framed);
   client.look_at_job(
       call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
         LogQuery chosen = query;

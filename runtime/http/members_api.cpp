@@ -24,7 +24,14 @@ void members(const CallPtr& call, const ControlClient& client, MembershipPolls& 
                       Generation{static_cast<std::uint32_t>(generation)},
                       Duration::seconds(static_cast<std::int64_t>(timeout)));
   client.look_at_job(
-      call, call->value("job"), [call](const ControlView& view, const JobState& job) -> Then {
+      call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
+        if (generation != kNotAsked && !is_final(job.row.phase) &&
+            job.row.generation.value <= generation)
+          return [call] {
+            Response nothing_new;
+            nothing_new.status = 204;
+            call->exchange->respond(std::move(nothing_new));
+          };
         return [call, membership = membership_of(view, job)] {
           call->exchange->respond(json_response(membership_json(membership)));
         };

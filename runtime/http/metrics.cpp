@@ -252,6 +252,7 @@ void add_metrics(Router& router,
                  const runtime::Forecasts* forecasts) {
   // Not through ControlClient: a controller that follows or starts has figures too.
   router.add("GET", "/metrics", Role::User, [=](const CallPtr& call) {
+    if (!query_is_sound(call, "")) return;
     client.control().read([=, executor = client.executor()](const ControlView& view) {
       executor->post([=, now = snapshot_of(view)] {
         MetricsText text;

@@ -110,6 +110,15 @@ void post_profilings(const CallPtr& call,
       fail(call, 400, why);
       return {};
     }
+    if (const std::string worker(call->request.header(kWorkerHeader));
+        !worker.empty() && asking_worker(call->request, job) == nullptr) {
+      fail(call,
+           409,
+           job.spec->name + " has no living worker " + worker +
+               "; send the value of ORRERY_WORKER of a worker that runs, or leave the header " +
+               std::string(kWorkerHeader) + " out");
+      return {};
+    }
     if (numbers->empty()) return done;
     return [=, record = record_of(call->request, job, *numbers)] {
       client.ask(call, record, [call, done](const RequestOutcome& outcome) {

@@ -183,13 +183,15 @@ class TcpOrUnixServer final : public Server {
 
   void turn_away(Socket socket) const {
     if (tls_) return;
-    static constexpr std::string_view kFull =
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
-        "Connection: close\r\nContent-Length: 68\r\n\r\n"
+    constexpr std::string_view kBody =
         "{\"error\":{\"message\":\"too many connections at once; ask again later\"}}";
+    const std::string full =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+        "Connection: close\r\nContent-Length: " +
+        std::to_string(kBody.size()) + "\r\n\r\n" + std::string(kBody);
     error_code ignored;
     socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(kFull.data(), kFull.size()), ignored);
+    socket.write_some(asio::buffer(full), ignored);
   }
 
   std::chrono::nanoseconds sweep_period() const {

@@ -64,9 +64,11 @@ void answer_refused(const Submission& submission, int status, const std::string&
 
 // Whether a live job of another submission has the name.
 bool is_taken(const ControlView& view, const Submission& submission, std::size_t index) {
-  const JobState* job = view.state.find(view.state.named(submission.specs[index]->name));
+  const std::string& name = submission.specs[index]->name;
+  const JobState* job = view.state.find(view.state.named(name));
+  // What this very submission brought in may have ended, and the name may be another job's now.
   return job != nullptr && !is_final(job->row.phase) &&
-         (submission.key.empty() || job->request != submission.number(index));
+         view.state.submitted_by(submission.number(index), name).is_none();
 }
 
 void ask_next(const SubmissionPtr& submission);

@@ -86,6 +86,42 @@ TEST_F(EventsTest, AnIdOfAnEarlierControllerMeansEverything) {
   follow("follow=1", "Last-Event-ID: 17.999999\r\n").receive_until("JobRunning");
 }
 
+// It held them for ever: what another leader told was lost to them.
+TEST_F(EventsTest, OnceAnotherLeadsFollowersAreSentAway) {
+  run("a");
+  HttpClient client = follow("follow=1&job=a");
+  client.receive_until("JobRunning");
+  control.set_facts([](auto& facts) {
+    facts.admission = runtime::Admission::StoreFailed;
+    facts.why = "the disk is full";
+  });
+  run("b");
+  HttpClient other = follow("follow=1&job=b");
+  other.receive_until("JobRunning");
+  control.set_facts([](auto& facts) { facts.admission = runtime::Admission::Following; });
+  for (HttpClient* each : {&client, &other}) each->receive_until("\r\n0\r\n\r\n");
+  EXPECT_EQ(get("/api/v1/events?follow=1").status, 503);
+}
+
+TEST_F(EventsTest, ThoseThatAreListedHaveTheIdToGoOnAfter) {
+  run("a");
+  const Json first = get("/api/v1/events").json()["events"];
+  const std::string id = first.back()["id"];
+  EXPECT_TRUE(id.ends_with("." + first.back()["number"].dump())) << id;
+  EXPECT_EQ(get("/api/v1/events?since=" + id).json()["events"], Json::array());
+  run("b");
+  EXPECT_EQ(get("/api/v1/events?since=" + id).json()["events"][0]["job"], "default.b");
+}
+
+// A number alone is of this life of the controller, unless it has not come so far.
+TEST_F(EventsTest, ANumberThatWasNotGivenYetIsOfAnEarlierController) {
+  run("a");
+  const Json all = get("/api/v1/events").json()["events"];
+  const std::uint64_t last = all.back()["number"];
+  EXPECT_EQ(get("/api/v1/events?since=" + std::to_string(last)).json()["events"].size(), 0u);
+  EXPECT_EQ(get("/api/v1/events?since=" + std::to_string(last + 1)).json()["events"], all);
+}
+
 TEST_F(EventsTest, WhatIsNoIdIsRefused) {
   EXPECT_EQ(get("/api/v1/events?since=x.1").status, 400);
   EXPECT_EQ(get("/api/v1/events?backlog=-3").status, 400);

@@ -222,7 +222,11 @@ void FakeControl::set_tokens(const runtime::TokenOwners& tokens) {
 }
 
 void FakeControl::set_facts(const std::function<void(runtime::ControllerFacts&)>& change) {
-  on_core([&] { change(facts_); });
+  on_core([&] {
+    const runtime::Admission before = facts_.admission;
+    change(facts_);
+    if (facts_.admission != before) tell_changed(JobId::none());
+  });
 }
 
 std::size_t FakeControl::open_logs() {
@@ -315,9 +319,17 @@ void FakeControl::tell(const std::vector<Notice>& notices) {
     for (const auto& follower : all)
       if (follower->event) follower->event(line);
   }
+  for (const Notice& notice : notices) tell_changed(notice.job);
+}
+
+void FakeControl::tell_changed(JobId job) {
+  std::vector<std::shared_ptr<Follower>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = followers_;
+  }
   for (const auto& follower : all)
-    for (const Notice& notice : notices)
-      if (follower->change) follower->change(notice.job);
+    if (follower->change) follower->change(job);
 }
 
 }  // namespace orrery::tests

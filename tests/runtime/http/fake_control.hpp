@@ -109,6 +109,7 @@ class FakeControl final : public runtime::ControlApi {
   void settle();
   void carry_out(const CommandBody& order);
   void tell(const std::vector<Notice>& notices);
+  void tell_changed(JobId job);
   runtime::RequestOutcome outcome_of(const EventBody& request);
   std::unique_ptr<runtime::Subscription> follow(Follower follower);
   void forget(std::uint64_t number);

@@ -71,6 +71,17 @@ TEST_F(JobsTest, ARepeatedSubmissionIsTakenOnce) {
   EXPECT_EQ(submitted(), 3u);
 }
 
+// It was a conflict with the job that has the name now.
+TEST_F(JobsTest, ARepeatedSubmissionIsKnownAfterItsNameIsUsedAgain) {
+  const std::string first = "Idempotency-Key: k1\r\n";
+  ASSERT_EQ(post("/api/v1/jobs", "a", first).status, 200);
+  ASSERT_EQ(post("/api/v1/jobs/a/stop").status, 200);
+  ASSERT_EQ(post("/api/v1/jobs", "a", "Idempotency-Key: k2\r\n").status, 200);
+  EXPECT_EQ(post("/api/v1/jobs", "a", first).status, 200);
+  EXPECT_EQ(post("/api/v1/jobs", "a", "Idempotency-Key: k3\r\n").status, 409);
+  EXPECT_EQ(submitted(), 2u);
+}
+
 TEST_F(JobsTest, WhoSubmittedIsToldAndTimesHaveATextBesideTheNumber) {
   ASSERT_EQ(post("/api/v1/jobs", "a", "Orrery-User: ada\r\n").status, 200);
   ASSERT_EQ(post("/api/v1/jobs", "b", "Orrery-User: a b\r\n").status, 200);
@@ -316,6 +327,15 @@ TEST_F(JobsTest, WithAFailedStoreJobsAreReadAndNothingIsTaken) {
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_THAT(get("/readyz").body, HasSubstr("the disk is full"));
   EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(JobsTest, UnknownParametersAreRefusedEverywhere) {
+  for (const char* path : {"/healthz", "/readyz", "/metrics", "/api/v1/openapi.yaml"}) {
+    EXPECT_EQ(get(path).status, 200) << path;
+    const Answer answer = get(std::string(path) + "?verbose=1");
+    EXPECT_EQ(answer.status, 400) << path;
+    EXPECT_THAT(message(answer), HasSubstr("verbose")) << path;
+  }
 }
 
 TEST_F(JobsTest, ReadinessIsOpenAdmission) { EXPECT_EQ(get("/readyz").status, 200); }

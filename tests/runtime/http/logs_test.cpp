@@ -1,6 +1,8 @@
 // /api/v1/jobs/{job}/logs.
+#include <map>
 #include <thread>
 
+#include "runtime/http/service.hpp"
 #include "tests/runtime/http/http_fixture.hpp"
 
 namespace orrery::tests {
@@ -141,6 +143,80 @@ TEST_F(LogsTest, WhoLeavesIsNoLongerToldAnything) {
   }
   while (control.open_logs() > 0) std::this_thread::yield();
   EXPECT_EQ(get("/healthz").status, 200);
+}
+
+// --- a stream on which nothing comes ---
+
+/// Runs everything at once, but for timers: those run when they are told to.
+class HandTimers final : public http::Executor {
+ public:
+  void post(std::function<void()> task) override { task(); }
+
+  std::shared_ptr<void> after(Duration delay, std::function<void()> task) override {
+    const auto timer = std::make_shared<std::function<void()>>(std::move(task));
+    timers_.emplace(delay.ns, timer);
+    return timer;
+  }
+
+  void run_due(Duration delay) {
+    const auto due = timers_.extract(delay.ns);
+    ASSERT_FALSE(due.empty()) << "no timer of that time is set";
+    if (const auto task = due.mapped().lock()) (*task)();
+  }
+
+  bool has(Duration delay) const {
+    const auto found = timers_.find(delay.ns);
+    return found != timers_.end() && !found->second.expired();
+  }
+
+ private:
+  std::multimap<std::int64_t, std::weak_ptr<std::function<void()>>> timers_;
+};
+
+class Written final : public http::Exchange {
+ public:
+  void respond(http::Response response) override { text += std::to_string(response.status); }
+
+  void begin(http::Response head) override { text += head.content_type + "|" + head.body; }
+
+  void write(std::string piece) override { text += piece; }
+
+  void finish() override { open = false; }
+
+  void abort() override { open = false; }
+
+  bool is_open() const override { return open; }
+
+  void keep(std::shared_ptr<void> something) override { kept.push_back(std::move(something)); }
+
+  std::string text;
+  bool open = true;
+  std::vector<std::shared_ptr<void>> kept;
+};
+
+// Clients took a worker that was quiet for a minute for a controller that had gone.
+TEST(LogKeepAlive, AQuietLogThatIsFollowedSendsComments) {
+  FakeControl control(FakeControl::Thread::Caller);
+  control.running(JobBuilder("a").spec(), 1);
+  const auto timers = std::make_shared<HandTimers>();
+  const http::Service service(control, timers, std::make_shared<http::Figures>(), {});
+  http::Request request;
+  request.method = "GET";
+  request.target = "/api/v1/jobs/a/logs?follow=1";
+  request.headers = {{"Host", "localhost"}, {"Accept", "text/event-stream"}};
+  const auto answer = std::make_shared<Written>();
+  service.handle(std::move(request), answer);
+  timers->run_due(Duration::seconds(1));
+  EXPECT_EQ(answer->text, "text/event-stream|");
+  timers->run_due(Duration::seconds(15));
+  timers->run_due(Duration::seconds(15));
+  control.tell_log("half");
+  timers->run_due(Duration::seconds(15));
+  control.tell_log(" a line\n", true);
+  EXPECT_EQ(answer->text,
+            "text/event-stream|:\n\n:\n\n:\n\nevent: log\ndata: half a line\n\n"
+            "event: end\ndata: \n\n");
+  EXPECT_FALSE(timers->has(Duration::seconds(15)));
 }
 
 }  // namespace

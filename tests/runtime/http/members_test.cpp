@@ -65,6 +65,14 @@ TEST_F(MembersTest, NothingNewIsToldAsSuch) {
   EXPECT_EQ(waiting("a", 1, 1).receive().status, 204);
 }
 
+TEST_F(MembersTest, WhoDoesNotWaitIsToldAtOnceThatThereIsNothingNew) {
+  control.running(JobBuilder("a").spec(), 1);
+  EXPECT_EQ(get("/api/v1/jobs/a/members?generation=1&timeout_s=0").status, 204);
+  const Answer answer = get("/api/v1/jobs/a/members?generation=0&timeout_s=0");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.json()["generation"], 1);
+}
+
 TEST_F(MembersTest, WhoWaitsWhileTheLeaderChangesIsSentOn) {
   control.running(JobBuilder("a").spec(), 1);
   HttpClient one = waiting("a", 1);
@@ -105,6 +113,22 @@ TEST_F(MembersTest, AWorkersProfilingIsKeptUnderItsRank) {
   EXPECT_EQ(control.measured(), (std::vector{Rank::none(), Rank{1}}))
       << "where no worker is named it is a sign of life of the whole job";
   EXPECT_EQ(post("/api/v1/jobs/b/profilings", "{}").status, 404);
+}
+
+// It counted as rank 0's, and as a sign of life of all workers.
+TEST_F(MembersTest, AProfilingOfNoLivingWorkerIsRefused) {
+  const JobId id = control.running(JobBuilder("a").spec(), 1);
+  const JobId other = control.running(JobBuilder("b").spec(), 1);
+  const auto of = [](JobId job, std::uint32_t incarnation) {
+    return std::to_string(job.value) + "-" + std::to_string(incarnation) + "-0";
+  };
+  for (const std::string& worker : {of(id, 99), of(other, 1), std::string("a")}) {
+    const Answer answer =
+        post("/api/v1/jobs/a/profilings", R"({"speed":5})", "X-Orrery-Worker: " + worker + "\r\n");
+    EXPECT_EQ(answer.status, 409) << worker;
+    EXPECT_THAT(message(answer), testing::HasSubstr(worker));
+  }
+  EXPECT_TRUE(control.measured().empty());
 }
 
 }  // namespace members_tests
