@@ -26,7 +26,7 @@ namespace orrery::runtime {
 /// Whether requests that change something are taken.
 enum class Admission : std::uint8_t {
   Open,
-  Starting,     ///< The journal is being read, or leadership being won.
+  Starting,     ///< The journal is being read, or leadership being won or in doubt.
   Following,    ///< Another controller leads; `ControllerFacts::leader_url` names it.
   StoreFailed,  ///< The journal cannot be written: jobs run on, nothing new is taken.
   Closing,

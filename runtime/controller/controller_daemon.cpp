@@ -412,6 +412,11 @@ ControllerFacts ControllerDaemon::facts() {
     out.admission = Admission::Following;
     out.why = "controller " + leader->name + " leads";
   }
+  // Another one may lead already: what is known here may be old, and nothing can be written.
+  if (out.admission == Admission::Open && !election_->is_certain()) {
+    out.admission = Admission::Starting;
+    out.why = "this controller is not certain that it still leads; ask again";
+  }
   out.name = parts_.config.name;
   out.started = started_;
   out.links_opened = links_opened_;

@@ -414,9 +414,12 @@ TEST(Takeover, WhoDoesNotLeadForCertainRenewsNothing) {
     return std::make_unique<FickleElection>(state, std::move(lost));
   });
   ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
+  ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
   state->certain = false;
+  EXPECT_EQ(admission_of(*daemon), Admission::Starting) << "another one may lead already";
   EXPECT_TRUE(eventually([&] { return !a.holds_lease(); })) << "the agent fences itself";
   state->certain = true;
+  EXPECT_EQ(admission_of(*daemon), Admission::Open);
   EXPECT_TRUE(eventually([&] { return a.holds_lease(); }));
   state->lost({Error{ErrorCode::Conflict, {}, 0, {}, "another leads"}});
   EXPECT_TRUE(eventually([&] {
