@@ -36,6 +36,13 @@ void CsvRows::read_header() {
     const auto found = std::find(fields_.begin(), fields_.end(), column.name);
     const bool absent = found == fields_.end();
     place_.push_back(absent ? kAbsent : static_cast<std::size_t>(found - fields_.begin()));
+    if (!absent && std::find(found + 1, fields_.end(), column.name) != fields_.end()) {
+      whole = false;
+      errors_.add(1,
+                  "header",
+                  "names the column " + std::string(column.name) +
+                      " twice, and which of them counts is not known; rename or delete one");
+    }
     if (!absent || !column.needed) continue;
     whole = false;
     errors_.add_missing_column(header, column.name, "the names of its columns");

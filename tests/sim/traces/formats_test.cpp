@@ -69,6 +69,20 @@ TEST(TraceFormats, TablesLieInTheFolderOfTheTrace) {
   EXPECT_EQ(speeds.errors()[0].file, "t.json");
 }
 
+TEST(TraceFormats, AColumnThatIsThereTwiceIsRefused) {
+  const TraceFormat& format = *find_trace_format("orrery");
+  const auto none = [](const std::string& path, std::string_view) -> Result<std::string> {
+    return Error{.code = ErrorCode::NotFound, .file = path, .message = "is not there"};
+  };
+  const auto twice = read_trace(
+      format, "t.csv", "name,submit_s,duration_s,gpus,gpus\na,0,100,1,8\n", "", {}, none);
+  ASSERT_FALSE(twice.has_value());
+  EXPECT_EQ(twice.errors().size(), 1U);
+  EXPECT_EQ(twice.errors()[0].text(),
+            "t.csv:1: header: names the column gpus twice, and which of them counts is not known; "
+            "rename or delete one");
+}
+
 TEST(TraceFormats, NoTableOfTheTracesIsTakenForATrace) {
   for (const std::string name : {"alibaba_openb_2023/openb_node_list_all_node.csv",
                                  "alibaba_pai_2020/pai_machine_spec.csv",
