@@ -25,7 +25,12 @@
 #
 #   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
 #
-# makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*.
+# makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*. After all of them
+#
+#   orrery_fuzz_seeds(NAME SOURCES a_test.cpp ...)
+#
+# makes an orrery_test of all targets of the folder in one program, where the function of `fuzz_NAME`
+# is called orrery_fuzz_NAME. ORRERY_FUZZ_TARGETS is X(NAME) of each.
 #
 #   orrery_scenarios(NAME check|test a.yaml ...)
 #
@@ -168,6 +173,9 @@ endfunction()
 function(orrery_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   orrery_reject_leftovers("orrery_fuzzer(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  set_property(DIRECTORY APPEND PROPERTY ORRERY_FUZZ_NAMES ${name})
+  set_property(DIRECTORY APPEND PROPERTY ORRERY_FUZZ_SOURCES ${arg_SOURCES})
+  set_property(DIRECTORY APPEND PROPERTY ORRERY_FUZZ_LINK ${arg_LINK})
   if(NOT ORRERY_FUZZ)
     return()
   endif()
@@ -176,6 +184,30 @@ function(orrery_fuzzer name)
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LINK})
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
+endfunction()
+
+function(orrery_fuzz_seeds name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  orrery_reject_leftovers("orrery_fuzz_seeds(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(ORRERY_FUZZ)
+    return()
+  endif()
+  get_property(names DIRECTORY PROPERTY ORRERY_FUZZ_NAMES)
+  get_property(sources DIRECTORY PROPERTY ORRERY_FUZZ_SOURCES)
+  get_property(link DIRECTORY PROPERTY ORRERY_FUZZ_LINK)
+  list(REMOVE_DUPLICATES link)
+  # Each alone: they all define the same function, and names of their own beside it.
+  set(alone ${sources})
+  list(TRANSFORM alone REPLACE ".*/" "")
+  orrery_test(${name} SOURCES ${arg_SOURCES} ${sources} ALONE ${alone} LINK ${link})
+  foreach(target ${names})
+    set_source_files_properties(${target}_fuzz.cpp PROPERTIES
+      COMPILE_DEFINITIONS LLVMFuzzerTestOneInput=orrery_fuzz_${target})
+  endforeach()
+  list(TRANSFORM names REPLACE "(.+)" "X(\\1)")
+  list(JOIN names " " names)
+  set_source_files_properties(${arg_SOURCES} PROPERTIES
+    COMPILE_DEFINITIONS "ORRERY_FUZZ_TARGETS=${names}")
 endfunction()
 
 function(orrery_scenarios name verb)
