@@ -38,10 +38,7 @@ void CsvRows::read_header() {
     place_.push_back(absent ? kAbsent : static_cast<std::size_t>(found - fields_.begin()));
     if (!absent && std::find(found + 1, fields_.end(), column.name) != fields_.end()) {
       whole = false;
-      errors_.add(1,
-                  "header",
-                  "names the column " + std::string(column.name) +
-                      " twice, and which of them counts is not known; rename or delete one");
+      errors_.add_column_twice(column.name);
     }
     if (!absent || !column.needed) continue;
     whole = false;

@@ -99,10 +99,13 @@ class LanlReader {
     split(line, fields_);
     width_ = fields_.size();
     for (std::size_t column = 0; column < kColumns; ++column) {
-      const auto found = std::find_if(fields_.begin(), fields_.end(), [&](const std::string& name) {
+      const auto is_named = [&](const std::string& name) {
         return trimmed(name) == kNames[column];
-      });
+      };
+      const auto found = std::find_if(fields_.begin(), fields_.end(), is_named);
       place_[column] = static_cast<std::size_t>(found - fields_.begin());
+      if (std::count_if(fields_.begin(), fields_.end(), is_named) > 1)
+        errors_.add_column_twice(kNames[column]);
       if (found == fields_.end())
         errors_.add_missing_column(line, kNames[column], "the names of LA-UR-05-7318's columns");
     }

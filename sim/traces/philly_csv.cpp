@@ -50,6 +50,8 @@ class PhillyCsvReader {
       const auto found = std::find(fields_.begin(), fields_.end(), kColumnNames[column]);
       place_[column] =
           found == fields_.end() ? kAbsent : static_cast<std::size_t>(found - fields_.begin());
+      if (std::count(fields_.begin(), fields_.end(), kColumnNames[column]) > 1)
+        errors_.add_column_twice(kColumnNames[column]);
       if (place_[column] != kAbsent || column == static_cast<std::size_t>(Column::GpuTime))
         continue;
       errors_.add_missing_column(

@@ -39,6 +39,13 @@ void TraceErrors::add_missing_column(std::string_view header,
           " is needed; begin the file with " + std::string(names));
 }
 
+void TraceErrors::add_column_twice(std::string_view column) {
+  add(1,
+      "header",
+      "names the column " + std::string(column) +
+          " twice, and which of them counts is not known; rename or delete one");
+}
+
 void TraceErrors::add_wrong_width(std::size_t line,
                                   std::size_t fields,
                                   std::string_view row,

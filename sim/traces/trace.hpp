@@ -95,6 +95,9 @@ class TraceErrors {
   /// The first line lacks a column; `names`: what to begin the file with.
   void add_missing_column(std::string_view header, std::string_view column, std::string_view names);
 
+  /// The first line names a column that is read more than once.
+  void add_column_twice(std::string_view column);
+
   /// A row has another number of fields than `need` says: "the format has 18".
   void add_wrong_width(std::size_t line,
                        std::size_t fields,

@@ -84,6 +84,15 @@ TEST(LanlFailures, ErrorsNameLineAndColumn) {
   EXPECT_EQ(records.errors().size(), 10U) << "each missing column";
 }
 
+TEST(LanlFailures, AColumnThatIsNamedTwiceIsRefused) {
+  const std::string header(kLanlHeader.substr(0, kLanlHeader.size() - 1));
+  const auto records = parse_lanl_failures(header + ",Down Time\n", "lanl.csv");
+  ASSERT_FALSE(records.has_value());
+  ASSERT_EQ(records.errors().size(), 1U);
+  EXPECT_THAT(records.errors()[0].text(),
+              HasSubstr("lanl.csv:1: header: names the column Down Time twice"));
+}
+
 TEST(LanlFailures, AreToldFromJobTraces) {
   EXPECT_TRUE(looks_like_lanl("System," + std::string(kLanlHeader.substr(8))));
   EXPECT_FALSE(looks_like_lanl("timestamp,duration,num_gpus,gpu_time,cluster\n"));

@@ -126,6 +126,15 @@ TEST(PhillyCsv, AForeignFileIsToldByItsHeader) {
   EXPECT_FALSE(parse_philly_csv("", "f.csv", {}).has_value());
 }
 
+TEST(PhillyCsv, AColumnThatIsNamedTwiceIsRefused) {
+  const auto trace =
+      parse_philly_csv("timestamp,duration,num_gpus,duration,cluster\n", "f.csv", {});
+  ASSERT_FALSE(trace.has_value());
+  ASSERT_THAT(trace.errors(), SizeIs(1));
+  EXPECT_THAT(trace.errors()[0].text(),
+              HasSubstr("f.csv:1: header: names the column duration twice"));
+}
+
 TEST(PhillyCsv, AHeaderAloneIsAnEmptyTrace) {
   const auto trace = parse_csv("");
   ASSERT_TRUE(trace.has_value());
