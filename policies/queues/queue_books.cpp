@@ -7,6 +7,12 @@
 
 namespace orrery::policies {
 
+QueueUse replica_use(const JobView& job) {
+  QueueUse more = use_at(job.row, job.spec, 2);
+  more -= use_at(job.row, job.spec, 1);
+  return more;
+}
+
 QueueBooks::QueueBooks(QueuesSpec spec)
     : tree_(std::move(spec)),
       loads_(tree_),

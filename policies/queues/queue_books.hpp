@@ -14,6 +14,9 @@
 
 namespace orrery::policies {
 
+/// What one more replica of the job's elastic role takes.
+QueueUse replica_use(const JobView& job);
+
 /// The jobs of one queue as its policy sees them.
 struct QueueJobs {
   WaitQueue waiting;

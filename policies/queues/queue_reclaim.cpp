@@ -35,7 +35,6 @@ bool QueueReclaim::limits_let_run(const ClusterView& view, const QueueBooks& boo
          !books.loads().block(books.scale(), books.job(id), gang_use(view, id));
 }
 
-// The first of the queue, in its order, that limits let run.
 JobId QueueReclaim::first_waiting(const ClusterView& view,
                                   const QueueBooks& books,
                                   std::uint32_t leaf) {
@@ -170,15 +169,15 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
   });
 }
 
-// What limits let elastic jobs of the queue grow by; it is not looked beyond `enough`.
+// What elastic jobs of the queue may grow by within `room`, in whole replicas, as limits let them.
 std::int64_t QueueReclaim::growth_allowed(const ClusterView& view,
                                           const QueueBooks& books,
                                           std::uint32_t leaf,
-                                          std::int64_t enough) {
+                                          std::int64_t room) {
   std::int64_t sum = 0;
   for (const JobId id : books.jobs(leaf).holding) {
     const JobView job = view.job(id);
-    if (sum >= enough) break;
+    if (sum >= room) break;
     if (!job.row.preemptible) continue;
     const auto more_at = [&](std::int32_t replicas) {
       QueueUse more = use_at(job.row, job.spec, replicas);
@@ -187,7 +186,8 @@ std::int64_t QueueReclaim::growth_allowed(const ClusterView& view,
     };
     const auto allowed = [&](std::int32_t replicas) {
       const std::int32_t devices = replicas * job.row.demand.devices + job.row.rest_devices;
-      return view.quota_allows(id, devices) &&
+      return sum + books.scale().dominant(more_at(replicas)) <= room &&
+             view.quota_allows(id, devices) &&
              !books.loads().block(books.scale(), books.job(id), more_at(replicas));
     };
     std::int32_t most = job.row.replicas;
@@ -208,19 +208,33 @@ std::int64_t QueueReclaim::growth_missing(const ClusterView& view,
   std::int64_t missing = INT64_MAX;
   for (std::uint32_t queue = leaf; queue != top; queue = books.tree().node(queue).parent)
     missing = std::min(missing, books.share(queue) + books.slack(queue) - books.used(queue));
-  return missing <= 0 ? 0 : std::min(missing, growth_allowed(view, books, leaf, missing));
+  return missing <= 0 ? 0 : growth_allowed(view, books, leaf, missing);
+}
+
+// The most that any of the queue's first elastic jobs could take of what is free. Free devices
+// alone are no room where CPU or memory is short beside them.
+std::int64_t QueueReclaim::free_for_growth(const Call& call,
+                                           std::uint32_t leaf,
+                                           std::int64_t enough) {
+  std::int64_t most = 0;
+  int looked_at = 0;
+  for (const JobId id : call.books.jobs(leaf).holding) {
+    const JobView job = call.view.job(id);
+    if (!job.row.preemptible || job.row.replicas >= job.row.max_replicas) continue;
+    most = std::max(most, call.room.free_for_growth(job, enough));
+    if (most >= enough || ++looked_at == kLookedAt) break;
+  }
+  return most;
 }
 
 void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
   std::int64_t missing = growth_missing(call.view, call.books, leaf);
   // What is free is its own to take, unless a queue above it has its share.
-  if (call.books.is_behind(leaf)) missing -= call.room.free_thousandths();
+  if (call.books.is_behind(leaf)) missing -= free_for_growth(call, leaf, missing);
   for (QueueRoom::Victim& victim : call.room.victims()) {
     const std::uint32_t queue = call.books.job(victim.job).queue;
     const JobView job = call.view.job(victim.job);
-    QueueUse replica = use_at(job.row, job.spec, 2);
-    replica -= use_at(job.row, job.spec, 1);
-    const std::int64_t unit = call.books.scale().dominant(replica);
+    const std::int64_t unit = call.books.scale().dominant(replica_use(job));
     while (missing >= unit && !victim.is_gone && call.books.owes(queue, leaf) &&
            call.room.shrink_one(victim))
       missing -= unit;

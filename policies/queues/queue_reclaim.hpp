@@ -35,11 +35,14 @@ class QueueReclaim {
   /// What is taken back now; empty: nothing. What it changes is held in the books.
   Plan run(const ClusterView& view, QueueBooks& books, CapacityTrial& trial, bool sizes_jobs);
 
-  /// What queues that are behind miss for elastic jobs to grow, in the scale's units.
-  /// As far as limits let those grow, while no other job waits that could have the room.
+  /// What queues that are behind miss for elastic jobs to grow, in the scale's units: whole
+  /// replicas, as far as limits let those grow, while no other job waits that could have the room.
   static std::int64_t growth_missing(const ClusterView& view,
                                      const QueueBooks& books,
                                      std::uint32_t leaf);
+
+  /// The first job of the queue, in its order, that could run but for room; none: there is none.
+  static JobId first_waiting(const ClusterView& view, const QueueBooks& books, std::uint32_t leaf);
 
   /// Whether quotas, and the limits of queues and of their users, let a job that waits run.
   static bool limits_let_run(const ClusterView& view, const QueueBooks& books, JobId id);
@@ -56,15 +59,15 @@ class QueueReclaim {
   };
 
   static bool may_claim(const QueueBooks& books, std::uint32_t leaf);
-  static JobId first_waiting(const ClusterView& view, const QueueBooks& books, std::uint32_t leaf);
   static std::int64_t growth_allowed(const ClusterView& view,
                                      const QueueBooks& books,
                                      std::uint32_t leaf,
-                                     std::int64_t enough);
+                                     std::int64_t room);
   std::vector<QueueRoom::Victim> victims(const ClusterView& view, const QueueBooks& books) const;
   static bool quotas_allow(const Call& call, JobId id);
   static bool claim(Call& call, std::uint32_t leaf, JobId id);
   static void claim_jobs(Call& call, std::uint32_t leaf);
+  static std::int64_t free_for_growth(const Call& call, std::uint32_t leaf, std::int64_t enough);
   static void claim_growth(Call& call, std::uint32_t leaf);
   static bool counts(const QueueBooks& books, const QueueBlock& block, JobId claimant, JobId other);
   static QueueRoom::Victim* next_below(Call& call, const QueueBlock& block, JobId claimant);

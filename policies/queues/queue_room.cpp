@@ -21,6 +21,20 @@ bool QueueRoom::fits(const JobView& job, std::vector<NodeCount>& nodes) {
   return try_start(view_, job, job.row.min_replicas, trial_, &nodes);
 }
 
+std::int64_t QueueRoom::free_for_growth(const JobView& job, std::int64_t enough) const {
+  const std::int64_t unit = books_.scale().dominant(replica_use(job));
+  std::int64_t replicas = std::int64_t{job.row.max_replicas} - job.row.replicas;
+  std::int64_t sum = 0;
+  const FreeIndex& free = trial_.index();
+  for (std::uint32_t node = 0; node < free.size() && replicas > 0 && sum < enough; ++node) {
+    const std::int64_t fit =
+        std::min<std::int64_t>(replicas, replicas_that_fit(free.at(NodeId{node}), job.row.demand));
+    replicas -= fit;
+    sum += fit * unit;
+  }
+  return sum;
+}
+
 bool QueueRoom::would_fit(const JobView& job) {
   const std::size_t mark = trial_.mark();
   std::vector<NodeCount> nodes;

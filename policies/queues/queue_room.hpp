@@ -51,7 +51,9 @@ class QueueRoom {
   const std::vector<Start>& starts() const { return starts_; }
 
   /// Devices that are free now, in thousandths.
-  std::int64_t free_thousandths() const { return trial_.index().free_thousandths(); }
+  /// What the job's elastic role could take of what is free, in the scale's units; nodes are not
+  /// looked at beyond `enough`.
+  std::int64_t free_for_growth(const JobView& job, std::int64_t enough) const;
 
   /// Each try asks the placer; what is left over waits for the next period.
   bool is_exhausted() const { return tries_ >= kTriesMax; }

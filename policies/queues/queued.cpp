@@ -71,19 +71,21 @@ QueueUse Queued::takeable(const ClusterView& view, std::uint32_t leaf) const {
 }
 
 // What one elastic job may grow to: what the queue's share leaves beside the least of all its jobs
-// is dealt evenly. A job that waits for a limit needs nothing yet.
+// is dealt evenly, and what that leaves of replicas is put together for some of them. A job that
+// waits for a limit needs nothing yet.
 void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
   most_.clear();
   if (!sizes_) return;
   const QueueScale& scale = books_.scale();
   QueueVector left;
   left.fill(0);
-  left[0] = books_.share(leaf);
+  left[0] = books_.share(leaf) + books_.slack(leaf);
   const auto least = [&](JobId id) {
     const JobView job = view.job(id);
     return scale.dominant(use_at(job.row, job.spec, job.row.min_replicas));
   };
   std::vector<JobId> jobs;
+  std::vector<std::int64_t> units;
   std::vector<ShareClaim> claims;
   for (const JobId id : books_.jobs(leaf).holding) {
     const JobRow& row = view.row(id);
@@ -91,6 +93,7 @@ void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
     left[0] -= is_elastic ? least(id) : scale.dominant(books_.job(id).use);
     if (!is_elastic) continue;
     jobs.push_back(id);
+    units.push_back(std::max<std::int64_t>(1, scale.dominant(replica_use(view.job(id)))));
     ShareClaim claim;
     claim.most = std::max<std::int64_t>(0, scale.dominant(books_.job(id).want) - least(id));
     claims.push_back(claim);
@@ -101,7 +104,21 @@ void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
     return left[0] > 0;
   });
   left[0] = std::max<std::int64_t>(0, left[0]);
-  const std::vector<std::int64_t> dealt = deal_shares(claims, left);
+  std::vector<std::int64_t> dealt = deal_shares(claims, left);
+  std::int64_t rest = left[0];
+  for (std::size_t i = 0; i < jobs.size(); ++i) rest -= dealt[i] - dealt[i] % units[i];
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Who is nearest to another replica comes first.
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return units[a] - dealt[a] % units[a] < units[b] - dealt[b] % units[b];
+  });
+  for (const std::size_t i : order) {
+    const std::int64_t whole = dealt[i] - dealt[i] % units[i];
+    if (units[i] > rest || whole + units[i] > claims[i].most) continue;
+    dealt[i] = whole + units[i];
+    rest -= units[i];
+  }
   for (std::size_t i = 0; i < jobs.size(); ++i) most_[jobs[i]] = least(jobs[i]) + dealt[i];
 }
 
@@ -121,6 +138,23 @@ bool Queued::may_start(const Question& question,
       return false;
     then += more;
     if (strict && books_.scale().dominant(then) > books_.share(queue)) return false;
+  }
+  return true;
+}
+
+// Whether a job with devices may have more: its queue stays within its share, or only the last
+// replica crosses it.
+bool Queued::may_grow(const ClusterView& view,
+                      const Question& question,
+                      JobId id,
+                      const QueueUse& more) const {
+  if (books_.stays_within(question.leaf, more)) return true;
+  if (!question.crosses) return false;
+  const QueueUse before = difference(more, replica_use(view.job(id)));
+  for (std::uint32_t queue = question.leaf; queue != 0; queue = books_.tree().node(queue).parent) {
+    QueueUse then = books_.loads().use(queue);
+    then += before;
+    if (books_.scale().dominant(then) >= books_.share(queue) - books_.slack(queue)) return false;
   }
   return true;
 }
@@ -158,8 +192,9 @@ bool Queued::may_hold(const ClusterView& view,
   const auto most = most_.find(id);
   QueueUse then = known->use;
   then += more;
-  if (most != most_.end() && books_.scale().dominant(then) > most->second) return false;
-  return books_.stays_within(question.leaf, difference(more, spared));
+  if (!question.crosses && most != most_.end() && books_.scale().dominant(then) > most->second)
+    return false;
+  return may_grow(view, question, id, difference(more, spared));
 }
 
 // Counts what the plan gives, after what it takes, in its order; drops what queues do not allow.
@@ -183,7 +218,7 @@ bool Queued::accept(const ClusterView& view, const Question& question, Plan& pla
     if (!is_growth(more)) return false;
     const QueueJob& job = books_.job(grant.job);
     const bool allowed = !books_.loads().block(books_.scale(), job, more) &&
-                         (job.holds ? books_.stays_within(question.leaf, more)
+                         (job.holds ? may_grow(view, question, grant.job, more)
                                     : may_start(question, job.fixed, more, {}));
     if (!allowed) {
       refused_.push_back(grant.job);
@@ -284,15 +319,26 @@ std::vector<std::uint32_t> Queued::in_turn() const {
   return out;
 }
 
-// Whether queues at their shares may take what is free: no other has its turn or room to grow into.
-bool Queued::may_borrow(const ClusterView& view, std::uint32_t leaf) const {
-  if (books_.is_behind(leaf)) return false;
-  if (!sizes_) return true;
+// Whether something is free beside what jobs of other queues may grow by.
+bool Queued::others_leave_room(const ClusterView& view, std::uint32_t leaf) const {
   std::int64_t missing = 0;
   for (const std::uint32_t other : books_.leaves())
     if (other != leaf && books_.is_behind(other))
       missing += QueueReclaim::growth_missing(view, books_, other);
   return missing < trial_.index().free_thousandths();
+}
+
+// Whether queues at their shares may take what is free.
+bool Queued::may_borrow(const ClusterView& view, std::uint32_t leaf) const {
+  return !books_.is_behind(leaf) && (!sizes_ || others_leave_room(view, leaf));
+}
+
+// Shares are no whole replicas: where all queues stayed within theirs, what they leave would be
+// idle.
+bool Queued::may_cross(const ClusterView& view, std::uint32_t leaf) const {
+  return sizes_ && books_.turn() == 0 && books_.is_behind(leaf) &&
+         QueueReclaim::first_waiting(view, books_, leaf).is_none() &&
+         QueueReclaim::growth_missing(view, books_, leaf) == 0 && others_leave_room(view, leaf);
 }
 
 Plan Queued::allocate(const JobView& job, const ClusterView& view) {
@@ -302,7 +348,7 @@ Plan Queued::allocate(const JobView& job, const ClusterView& view) {
   if (known != nullptr) {
     trial_.sync(view.capacity());
     promised_.clear();
-    plan = ask(view, {known->queue, &job, may_borrow(view, known->queue)});
+    plan = ask(view, {known->queue, &job, may_borrow(view, known->queue), false});
   }
   books_.end();
   return plan;
@@ -325,7 +371,7 @@ Plan Queued::optimize(const ClusterView& view) {
   std::vector<Given> given;
   for (const std::uint32_t leaf : in_turn()) {
     Given next;
-    next.plan = ask(view, {leaf, nullptr, may_borrow(view, leaf)});
+    next.plan = ask(view, {leaf, nullptr, may_borrow(view, leaf), may_cross(view, leaf)});
     const bool good = give_on(view, next);
     if (!next.plan.empty()) given.push_back(std::move(next));
     if (!good) break;

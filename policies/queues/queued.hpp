@@ -57,6 +57,7 @@ class Queued final : public Policy {
     std::uint32_t leaf = 0;
     const JobView* job = nullptr;  ///< For `allocate`; null: `optimize`.
     bool borrows = false;          ///< May start jobs beyond its share.
+    bool crosses = false;          ///< The last replica that an elastic job gets may cross it.
   };
 
   /// One queue's plan, and where a trial put the grants that name no nodes.
@@ -82,7 +83,13 @@ class Queued final : public Policy {
                  bool fixed,
                  const QueueUse& more,
                  const QueueUse& spared) const;
+  bool may_grow(const ClusterView& view,
+                const Question& question,
+                JobId id,
+                const QueueUse& more) const;
+  bool others_leave_room(const ClusterView& view, std::uint32_t leaf) const;
   bool may_borrow(const ClusterView& view, std::uint32_t leaf) const;
+  bool may_cross(const ClusterView& view, std::uint32_t leaf) const;
   QueueUse takeable(const ClusterView& view, std::uint32_t leaf) const;
   bool accept(const ClusterView& view, const Question& question, Plan& plan);
   std::vector<std::uint32_t> in_turn() const;

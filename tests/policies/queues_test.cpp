@@ -149,6 +149,43 @@ TEST_F(Queues, AnElasticJobOfAQueueBehindGrowsByWhatOthersGiveUp) {
   EXPECT_EQ(held("a"), 8);
 }
 
+// Shares of 5 1/3 devices each, in replicas of two and of four; then 3.2 for each job of one queue.
+TEST_F(Queues, NothingIsIdleForReplicasOfSeveralDevices) {
+  for (const int devices : {2, 4}) {
+    use("fit", "a; b; c");
+    cluster_.everything_changed();
+    std::vector<JobId> jobs;
+    for (const char* queue : {"a", "b", "c"})
+      jobs.push_back(
+          submit(1, in(queue).devices(devices).replicas(1, 16 / devices).preemptible()).front());
+    for (int minute = 0; minute < 10; ++minute) {
+      pass(60);
+      EXPECT_EQ(held("a") + held("b") + held("c"), 16)
+          << "in replicas of " << devices << " after " << minute << " min";
+    }
+    for (const JobId id : jobs)
+      EXPECT_LE(cluster_.replicas(id) * devices, 8) << "one more than 5 1/3";
+    EXPECT_EQ(cluster_.preemptions(), 0U);
+    for (const JobId id : jobs) cluster_.end_now(id);
+  }
+  use("fit", "a; b");
+  cluster_.everything_changed();
+  submit(5, in("a").replicas(1, 16).preemptible());
+  pass(60);
+  EXPECT_EQ(held("a"), 16) << "what five jobs are dealt is put together";
+}
+
+TEST_F(Queues, FreeDevicesAreNoRoomToGrowWhereTheRestIsShort) {
+  use("fit", "resources=devices,cpu; a; b");
+  const JobId first = submit(1, in("a").cpu(250).replicas(1, 16).preemptible()).front();
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(first), 8) << "devices are left, cores are not";
+  const JobId second = submit(1, in("b").cpu(250).replicas(1, 16).preemptible()).front();
+  for (int minute = 0; minute < 5; ++minute) pass(60);
+  EXPECT_EQ(cluster_.replicas(first), 4);
+  EXPECT_EQ(cluster_.replicas(second), 4);
+}
+
 TEST_F(Queues, ElasticJobsMakeRoomBelowTheLimitOfTheirQueue) {
   for (const std::string_view policy : {"fit", "orrery"}) {
     SCOPED_TRACE(policy);
