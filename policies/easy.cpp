@@ -60,6 +60,7 @@ void Easy::absorb(const ClusterView& view) {
     kinds_ = {};
   };
   absorb_changes(view, reset, [&](JobId id) { refresh(view, id); });
+  ends_.set_others(view);
   for (const JobId id : foreseen_) refresh(view, id);
   foreseen_.clear();
   ++call_;

@@ -61,6 +61,12 @@ void ExpectedEnds::set(const JobRow& row, std::span<const NodeCount> nodes, Inst
   put(row.id, at, row.gang_devices());
 }
 
+void ExpectedEnds::set_others(const ClusterView& view) {
+  for (const JobId id : view.other_holders())
+    if (!view.is_live(id))
+      set(view, id, view.is_live_anywhere(id) ? estimated_end(view.row(id)) : Instant::never());
+}
+
 void ExpectedEnds::put_in_order(Pieces& pieces) {
   const auto before = [](const Piece& a, const Piece& b) { return a.first < b.first; };
   const auto same = [](const Piece& a, const Piece& b) { return a.first == b.first; };

@@ -73,6 +73,10 @@ class ExpectedEnds {
   /// The job will hold `nodes` of its elastic demand, and `devices` in all, until `at`.
   void set(const JobRow& row, std::span<const NodeCount> nodes, Instant at);
 
+  /// Each holder outside of the view has its devices until its estimate says. To be called at each
+  /// view, after `clear` where `touched_complete` is false.
+  void set_others(const ClusterView& view);
+
   /// Calls visit(at, devices) in the order of ends, then of ids, until it returns false.
   template <class Visit>
   void for_each(Visit&& visit) const {

@@ -25,6 +25,9 @@ class OverdueGang {
   /// The job as the view has it; `counts`: what it holds is not free before its expected end.
   void refresh(const ClusterView& view, JobId id, bool counts);
 
+  /// Takes over who holds what outside of the view. At each view, as ExpectedEnds::set_others.
+  void refresh_others(const ClusterView& view) { ends_.set_others(view); }
+
   /// A new call: nobody is overdue. To be called once all that changed was refreshed.
   void begin(const ClusterView& view);
 

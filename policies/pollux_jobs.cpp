@@ -56,6 +56,7 @@ void PolluxJobs::absorb(const ClusterView& view) {
       sized_.erase(id);
     overdue_.refresh(view, id, is_live && !has_size);
   });
+  overdue_.refresh_others(view);
 }
 
 bool PolluxJobs::is_placed_in_parts(const ClusterView& view, JobId id) {

@@ -121,7 +121,7 @@ void give_back_shared(const ClusterView& view, const JobView& job, CapacityTrial
 }
 
 void give_back_all(const ClusterView& view, CapacityTrial& trial) {
-  for (const JobId id : view.holding()) {
+  for (const JobId id : view.holding_anywhere()) {
     const JobView job = view.job(id);
     give_back(view, job, trial);
     const JobId partner = view.partner(id);

@@ -105,6 +105,17 @@ class ClusterView {
   virtual std::span<const JobId> touched() const = 0;
   virtual bool touched_complete() const = 0;
 
+  /// As `holding`, of the whole cluster where this view is a part of it.
+  virtual std::span<const JobId> holding_anywhere() const { return holding(); }
+
+  /// Of a view that is a part of another one: jobs outside of it that took capacity or gave it back
+  /// since this planner's last view; where `touched_complete` is false, all that hold. Possibly
+  /// repeated, and with jobs of this view among them.
+  virtual std::span<const JobId> other_holders() const { return {}; }
+
+  /// Whether the job is live, in this view or outside of it.
+  virtual bool is_live_anywhere(JobId id) const { return is_live(id); }
+
   /// The state behind the view, to be handed to a Rehearsal (core/plan/rehearsal.hpp): policies
   /// know no State. Null where there is none.
   virtual const State* state() const { return nullptr; }
@@ -152,7 +163,7 @@ void give_back_others(const ClusterView& view, const JobView& job, CapacityTrial
 /// Gives back to the trial the devices of a job and its partner, of whom neither stays.
 void give_back_shared(const ClusterView& view, const JobView& job, CapacityTrial& trial);
 
-/// Gives back to the trial all that any job holds.
+/// Gives back to the trial all that any job of the cluster holds, of this view or not.
 void give_back_all(const ClusterView& view, CapacityTrial& trial);
 
 }  // namespace orrery

@@ -72,6 +72,12 @@ class ForwardedView : public ClusterView {
 
   bool touched_complete() const override { return whole_.touched_complete(); }
 
+  std::span<const JobId> holding_anywhere() const override { return whole_.holding_anywhere(); }
+
+  std::span<const JobId> other_holders() const override { return whole_.other_holders(); }
+
+  bool is_live_anywhere(JobId id) const override { return whole_.is_live_anywhere(id); }
+
   const State* state() const override { return whole_.state(); }
 
  protected:

@@ -45,6 +45,7 @@ void QueueBooks::forget(JobId id) {
 }
 
 void QueueBooks::refresh(const ClusterView& view, JobId id) {
+  note_touched(id);
   const QueueJob* before = find(id);
   if (before != nullptr) jobs_[before->queue].touched.push_back(id);
   forget(id);
@@ -67,10 +68,35 @@ void QueueBooks::refresh(const ClusterView& view, JobId id) {
   known_.emplace(id, std::move(known));
 }
 
+// Who was not asked for so long is told of all jobs anew.
+void QueueBooks::note_touched(JobId id) {
+  constexpr std::size_t kMost = 16'384;
+  if (touched_.size() == kMost) {
+    touched_.clear();
+    touched_from_ += kMost;
+  }
+  touched_.push_back(id);
+}
+
+std::span<const JobId> QueueBooks::touched_anywhere(const ClusterView& view,
+                                                    std::uint32_t leaf) const {
+  if (!touched_complete(leaf)) return view.holding();
+  return std::span(touched_).subspan(jobs_[leaf].seen - touched_from_);
+}
+
+void QueueBooks::asked(std::uint32_t leaf, bool keeps) {
+  QueueJobs& jobs = jobs_[leaf];
+  jobs.touched.clear();
+  jobs.touched_complete = keeps;
+  jobs.seen = touched_from_ + touched_.size();
+}
+
 void QueueBooks::rebuild(const ClusterView& view) {
   known_.clear();
   loads_.clear();
   for (QueueJobs& jobs : jobs_) jobs = {};
+  touched_from_ += touched_.size();
+  touched_.clear();
   for (const JobId id : view.holding()) refresh(view, id);
   view.waiting().for_each([&](const WaitEntry& entry) {
     refresh(view, entry.job);

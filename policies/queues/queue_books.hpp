@@ -23,6 +23,7 @@ struct QueueJobs {
   std::vector<JobId> holding;  ///< By id.
   std::vector<JobId> touched;  ///< Since its policy was asked last.
   bool touched_complete = false;
+  std::uint64_t seen = 0;  ///< Of what all queues have `touched`, by then.
 };
 
 /// Follows the views, and deals out shares on what it finds. Jobs come in sizes, so that a queue
@@ -48,6 +49,18 @@ class QueueBooks {
   QueueJobs& jobs(std::uint32_t leaf) { return jobs_[leaf]; }
 
   const QueueJobs& jobs(std::uint32_t leaf) const { return jobs_[leaf]; }
+
+  /// What jobs of any queue changed since the policy of the queue was asked last, with its own; all
+  /// that hold where that is not known.
+  std::span<const JobId> touched_anywhere(const ClusterView& view, std::uint32_t leaf) const;
+
+  /// The policy of the queue was asked; whether it keeps what it was told.
+  void asked(std::uint32_t leaf, bool keeps);
+
+  /// Whether it is known what changed since then, in the queue and elsewhere.
+  bool touched_complete(std::uint32_t leaf) const {
+    return jobs_[leaf].touched_complete && jobs_[leaf].seen >= touched_from_;
+  }
 
   /// A live job of the view; null where it is none.
   const QueueJob* find(JobId id) const;
@@ -112,6 +125,7 @@ class QueueBooks {
   void load(ByteReader& in);
 
  private:
+  void note_touched(JobId id);
   void rebuild(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void forget(JobId id);
@@ -132,6 +146,8 @@ class QueueBooks {
   bool loaded_ = true;  ///< The next view is taken for changed everywhere.
   std::map<JobId, Known> known_;
   std::vector<QueueJobs> jobs_;        ///< By queue.
+  std::vector<JobId> touched_;         ///< In any queue, the last of them.
+  std::uint64_t touched_from_ = 0;     ///< Before them.
   std::vector<std::int64_t> weights_;  ///< By queue.
   std::vector<std::int64_t> shares_;   ///< By queue.
   std::vector<std::int64_t> held_;     ///< By queue, from the last plan on.

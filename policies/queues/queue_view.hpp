@@ -48,7 +48,11 @@ class QueueView final : public ForwardedView {
 
   std::span<const JobId> touched() const override { return jobs().touched; }
 
-  bool touched_complete() const override { return jobs().touched_complete; }
+  bool touched_complete() const override { return books_.touched_complete(queue_); }
+
+  std::span<const JobId> other_holders() const override {
+    return books_.touched_anywhere(whole(), queue_);
+  }
 
  private:
   const QueueJobs& jobs() const { return books_.jobs(queue_); }

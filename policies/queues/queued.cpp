@@ -256,7 +256,6 @@ Plan Queued::in_order(const ClusterView& view, const Question& question) {
 
 Plan Queued::ask(const ClusterView& view, const Question& question) {
   Policy& policy = *policies_[question.leaf];
-  QueueJobs& jobs = books_.jobs(question.leaf);
   ByteWriter saved;
   policy.save(saved);
   size_jobs(view, question.leaf);
@@ -273,8 +272,7 @@ Plan Queued::ask(const ClusterView& view, const Question& question) {
         });
     Plan plan =
         question.job != nullptr ? policy.allocate(*question.job, own) : policy.optimize(own);
-    jobs.touched.clear();
-    jobs.touched_complete = true;
+    books_.asked(question.leaf, true);
     started_.clear();
     if (accept(view, question, plan)) return plan;
     if (round == kRoundsMax && !gives_up(view, plan)) return plan;
@@ -283,7 +281,7 @@ Plan Queued::ask(const ClusterView& view, const Question& question) {
     if (round == kRoundsMax) return in_order(view, question);
     ByteReader in(saved.bytes());
     policy.load(in);
-    jobs.touched_complete = false;
+    books_.asked(question.leaf, false);
     // What was asked for while the policy hoped is no sign of what it would do otherwise.
     if (round == 0) refused_.clear();
     if (round > 0) kept_ = started_;

@@ -326,6 +326,24 @@ TEST_F(Queues, ThePolicyChoosesInsideAQueue) {
   EXPECT_EQ(held("b"), 8) << "of its own jobs alone";
 }
 
+// When the head of a queue fits, jobs of other queues say as well.
+class QueuesWithAHead : public Queues, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(QueuesWithAHead, CountsOnTheEndsOfOtherQueuesJobs) {
+  use(GetParam(), "a; b");
+  const JobId other = submit(1, in("a").devices(8).estimate(7'200)).front();
+  submit(1, in("b").devices(8).replicas(2));
+  pass(3'700);
+  const JobId too_long = submit(1, in("b").devices(2).estimate(90'000)).front();
+  const JobId short_one = submit(1, in("b").devices(4).estimate(1'000)).front();
+  pass(60);
+  EXPECT_TRUE(cluster_.row(other).holds);
+  EXPECT_TRUE(cluster_.row(short_one).holds) << "it ends before the head can start";
+  EXPECT_FALSE(cluster_.row(too_long).holds) << "it would hold the head up";
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, QueuesWithAHead, ::testing::Values("easy", "orrery"));
+
 TEST_F(Queues, PastUseIsMadeUpFor) {
   use("fifo", "half_life=3600s; a; b");
   submit(16, in("a").preemptible());
