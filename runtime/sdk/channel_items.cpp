@@ -4,6 +4,37 @@
 #include "runtime/sdk/channel_store.hpp"
 
 namespace orrery::sdk::detail {
+namespace {
+
+constexpr std::ptrdiff_t kKeyMax = 256;  ///< Characters.
+// What the text of a get's answer may have: the rest of its header is short.
+constexpr std::uint64_t kItemTextMax = kHeaderMax - 256;
+// What is beside an item's value in an answer that has it alone, its key among that.
+constexpr std::uint64_t kItemFrame = 4096;
+
+ErrorFields too_large(const std::string& why, std::uint64_t bytes, std::uint64_t limit) {
+  ErrorFields out = error_fields("TooLarge", why);
+  out.details["bytes"] = bytes;
+  out.details["limit"] = limit;
+  return out;
+}
+
+/// No less than the bytes of its text with its part of the list of buffers.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a value may be
+std::uint64_t text_at_most(const Value& value) {
+  constexpr std::uint64_t kScalar = 64;  // A number, or a buffer's mark and its size.
+  constexpr std::uint64_t kEscaped = 6;  // A byte as \u0000.
+  std::uint64_t sum = kScalar;
+  if (value.is_string()) return sum + kEscaped * value.get_ref<const std::string&>().size();
+  if (value.is_array())
+    for (const Value& element : value) sum += text_at_most(element);
+  if (value.is_object())
+    for (const auto& [key, member] : value.items())
+      sum += kEscaped * key.size() + text_at_most(member);
+  return sum;
+}
+
+}  // namespace
 
 ErrorFields channel_error(const char* type, const std::string& channel, const std::string& why) {
   ErrorFields out = error_fields(type, "channel " + channel + ": " + why);
@@ -68,18 +99,50 @@ void ChannelStore::hand_out(Channel& channel,
   if (channel.items.empty()) channel.weight = 0;  // No rest of rounding.
   const auto written = write_items(number, std::move(items));
   const std::uint64_t bytes = bytes_in(written->buffers);
-  if (bytes > get.call->message.result_max || written->fields.size() + 256 > kHeaderMax) {
+  const std::uint64_t text = written->fields.size();
+  const bool has_long_text = text > kItemTextMax;
+  if (bytes > get.call->message.result_max || has_long_text) {
     give_back(channel, lease);
     channel.leases.erase(number);
-    ErrorFields error =
-        error_fields("TooLarge",
-                     "channel: found items of " + std::to_string(bytes) +
-                         " bytes, more than the answer may have; get fewer at once");
-    error.details["bytes"] = bytes;
-    error.details["limit"] = get.call->message.result_max;
-    return finish_(get.call, error);
+    return finish_(get.call,
+                   too_large("channel: found " + std::to_string(places.size()) + " items of " +
+                                 std::to_string(has_long_text ? text : bytes) +
+                                 (has_long_text ? " bytes of text" : " bytes") +
+                                 ", more than the answer may have; get fewer at once",
+                             has_long_text ? text : bytes,
+                             has_long_text ? kItemTextMax : get.call->message.result_max));
   }
   finish_(get.call, written);
+}
+
+/// What a key may be, so that `state` can count by it: an object's keys never begin with $, which
+/// marks buffers, and "" there is no key at all.
+void ChannelStore::check_key(const std::string& channel, const Value& key) {
+  if (key.is_null()) return;
+  const std::string text = key.is_string() ? key.get<std::string>() : std::string();
+  const auto characters = std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  });
+  if (!text.empty() && text.front() != '$' && characters <= kKeyMax) return;
+  throw BadArguments("channel " + channel + ": found the key " + key.dump().substr(0, 100) +
+                     ", needed null or a text of 1 to " + std::to_string(kKeyMax) +
+                     " characters that does not begin with $; rename it");
+}
+
+/// An item that no answer can have would block the channel for ever.
+void ChannelStore::check_text(const std::string& channel, const Value& item) {
+  constexpr std::uint64_t kMost = kItemTextMax - kItemFrame;
+  if (text_at_most(item) <= kMost) return;  // Nearly all, without writing them.
+  std::string text;
+  std::vector<ByteView> buffers;
+  write_value(item, "item", text, buffers);
+  text += buffers_field(buffers);
+  if (text.size() <= kMost) return;
+  raise(too_large("channel " + channel + ": found an item of " + std::to_string(text.size()) +
+                      " bytes of text, needed at most " + std::to_string(kMost) +
+                      "; put its bytes in buffers",
+                  text.size(),
+                  kMost));
 }
 
 /// The answer of a get. The items stay where they are: the lease has them too.

@@ -136,10 +136,11 @@ void ChannelStore::put(const ServedCallPtr& call, std::vector<Value> values) {
   if (!values[1].is_array())
     throw BadArguments("channel " + name + ": items: found no list, needed [[key, weight, value]]");
   for (Value& each : values[1]) {
-    if (!each.is_array() || each.size() != 3 || !(each[0].is_null() || each[0].is_string()))
+    if (!each.is_array() || each.size() != 3)
       throw BadArguments("channel " + name +
-                         ": found an item that is not [key, weight, value] with a text or null as "
-                         "key; correct it");
+                         ": found an item that is not [key, weight, value]; correct it");
+    check_key(name, each[0]);
+    check_text(name, each[2]);
     const double weight = weight_in(each[1], "weight");
     put.items.push_back(std::make_shared<const Item>(
         Item{std::move(each[0]), weight, OwnedValue(std::move(each[2]))}));
@@ -175,6 +176,7 @@ void ChannelStore::get(const ServedCallPtr& call, std::vector<Value> values) {
     get.weight = weight_in(values[2], "weight");
   }
   const std::string name = values[0].get<std::string>();
+  check_key(name, get.key);
   if (!values[5].is_null()) acknowledge(channel, name, values[5]);
   channel.gets.push_back(std::move(get));
   settle(name);

@@ -109,6 +109,8 @@ class ChannelStore {
   static std::shared_ptr<const WrittenValues> write_items(
       std::uint64_t lease, std::vector<std::shared_ptr<const Item>> items);
   static void give_back(Channel& channel, Lease& lease);
+  static void check_key(const std::string& channel, const Value& key);
+  static void check_text(const std::string& channel, const Value& item);
 
   Finish finish_;
   Drop drop_;

@@ -14,6 +14,8 @@ std::uint64_t bytes_of_outcome(const Outcome& outcome) {
 
 std::string OnceAnswers::key_of(const ServedCall& call) {
   if (call.message.once.empty() || call.message.stream) return {};
+  // What a get answered went back to the channel with the connection that it was for.
+  if (call.message.method == "orrery.channel.get") return {};
   // Of another caller the same name is another call.
   return call.caller + "\n" + call.message.once;
 }

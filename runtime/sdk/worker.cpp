@@ -172,9 +172,17 @@ struct Worker::State {
     agent->flush(kDiagnosisLimit);
   }
 
-  /// Where the program has not said whose fault it is.
+  /// Whether a worker's name, JOB-INCARNATION-RANK, is of this worker's job.
+  bool is_of_own_job(const std::string& worker) const {
+    const auto job_in = [](std::string_view name) { return name.substr(0, name.find('-')); };
+    return worker.empty() || job_in(worker) == job_in(start.worker);
+  }
+
+  /// Where the program has not said whose fault it is. The role and rank of another job's worker
+  /// would name an innocent one of this job.
   void blame_for(const WorkerLost& lost) {
     if (diagnosed || lost.role().empty() || lost.role_rank() < 0) return;
+    if (!is_of_own_job(lost.worker())) return;
     diagnose({Fault::Peer, lost.message(), lost.role(), lost.role_rank()});
   }
 

@@ -134,6 +134,20 @@ TEST_F(WithAgent, HearsWhoIsToBlameForALossThatNothingCatches) {
   EXPECT_TRUE(cluster.heard(cluster.name_of("trainer", 1), blames));
 }
 
+TEST_F(WithAgent, HearsNoBlameOfAnotherJobsWorker) {
+  const auto says = [&](const std::string& lost, std::int64_t role_rank) {
+    worker::Child& process = cluster.start(
+        SDK_WORKER, {.role_rank = role_rank, .environment = {"LOSE=serve", "LOST_WORKER=" + lost}});
+    cluster.form(3 + role_rank);
+    EXPECT_EQ(process.exit_code(), 128 + SIGABRT);
+    return cluster.name_of("trainer", role_rank);
+  };
+  const std::string other = says("71-3-2", 0);
+  EXPECT_TRUE(cluster.heard(says("7-3-2", 1), "diagnosis"));
+  for (const std::string& line : cluster.said(other))
+    EXPECT_EQ(line.find("diagnosis"), std::string::npos) << line;
+}
+
 TEST_F(WithAgent, AMainLoopRunsBesideTheCalls) {
   worker::Child& process = start({"RUN_BESIDE=1"});
   EXPECT_EQ(trainer.call<int>("add", 1, 2), 3);

@@ -144,6 +144,37 @@ TEST_F(Channels, AGetWaitsForTheFirstItemOfItsKey) {
   EXPECT_EQ(channel.state().waiting_gets, 0U);
 }
 
+TEST_F(Channels, AKeyIsOneThatStateCanTell) {
+  for (const std::string& key : {std::string("$a"), std::string(), std::string(257, 'k')}) {
+    EXPECT_THROW(channel.put_all({{.value = 1, .key = key}}), BadArguments) << key;
+    EXPECT_THROW(channel.get({.key = key}), BadArguments) << key;
+  }
+  std::string umlauts;
+  for (int i = 0; i < 256; ++i) umlauts += "\xc3\xa4";
+  channel.put_all({{.value = 1, .key = umlauts}});
+  EXPECT_EQ(channel.state().items, 1U);
+}
+
+// The longest that is taken comes out again, whatever its text becomes in an answer.
+TEST_F(Channels, WhatIsTakenCanBeGivenOut) {
+  for (const char each : {'x', '"', '\x01'}) {
+    std::size_t least = 0;
+    std::size_t beyond = std::size_t{1} << 20;
+    while (beyond - least > 1) {
+      const std::size_t middle = least + (beyond - least) / 2;
+      try {
+        channel.put(std::string(middle, each));
+        EXPECT_EQ(channel.take<std::string>().size(), middle);
+        least = middle;
+      } catch (const TooLarge&) {
+        beyond = middle;
+      }
+    }
+    EXPECT_GT(least, 100'000U) << "a text of bytes " << int{each};
+    EXPECT_EQ(channel.state().items, 0U);
+  }
+}
+
 TEST_F(Channels, ADeadConsumersItemsGoBackToTheirPlaces) {
   channel.put_all({{1}, {2}, {3}});
   {

@@ -1,6 +1,9 @@
 // Calls with a name of their own, and attempts after the first.
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "runtime/sdk/channel.hpp"
 #include "tests/runtime/sdk/fake_cluster.hpp"
 #include "tests/runtime/sdk/raw_caller.hpp"
 
@@ -77,6 +80,25 @@ TEST_F(Once, TheAnswerOutlivesTheConnectionThatAskedForIt) {
   again.send(call(1, "add_count", {{"args", {5}}, {"once", "lost answer"}, {"attempt", 1}}));
   EXPECT_EQ(again.receive()->header["value"], before + 5);
   EXPECT_EQ(trainer.call<int>("count"), before + 5);
+}
+
+// Its items are with another consumer by then.
+TEST_F(Once, AGetIsNeverAnsweredFromMemory) {
+  Channel channel = Channel::create(trainer, "once", {.capacity = 4});
+  channel.put(1);
+  const Value get = call(1, "orrery.channel.get", {{"args", {"once"}}, {"once", "that get"}});
+  std::optional<RawCaller> first(std::in_place, peer("driver:raw"), "driver:raw");
+  first->send(get);
+  EXPECT_EQ(first->receive()->header["value"]["items"][0][2], 1);
+  first.reset();
+  while (channel.state().leased > 0) {
+  }
+  channel.put(2);
+  ChannelBatch other = channel.get();
+  EXPECT_EQ(other.items.front().value, 1);
+  RawCaller again(peer("driver:raw"), "driver:raw");
+  again.send(get);
+  EXPECT_EQ(again.receive()->header["value"]["items"][0][2], 2);
 }
 
 TEST_F(Once, AnErrorIsAnAnswerToo) {

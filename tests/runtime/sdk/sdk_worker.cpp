@@ -242,7 +242,9 @@ int main() {
   worker.on_drain([] { std::cout << "saved" << std::endl; });
   const char* lose = std::getenv("LOSE");
   const auto lose_peer = [] {
-    throw sdk::WorkerLost({"WorkerLost", "it is gone", {{"role", "actor"}, {"role_rank", 2}}});
+    sdk::Value details = {{"role", "actor"}, {"role_rank", 2}};
+    if (const char* lost = std::getenv("LOST_WORKER")) details["worker"] = lost;
+    throw sdk::WorkerLost({"WorkerLost", "it is gone", std::move(details)});
   };
   if (lose != nullptr) worker.on_membership([&](const sdk::Membership&) { lose_peer(); });
   if (lose != nullptr && lose == std::string("main")) {
