@@ -89,8 +89,9 @@ void EventTriggers::happened(const Seen& seen) {
     const Instant at = seen.at + fault.after->delay;
     // Without a time between strikes, each further event brings the next one.
     const std::int32_t strikes = fault.every.ns > 0 ? fault.times : 1;
-    for (std::int32_t k = 0; k < strikes; ++k)
-      due_.push_back({waiting.index, at + fault.every * k});
+    scenarios::for_each_strike(fault, at, strikes, [&](Instant due) {
+      due_.push_back({waiting.index, due});
+    });
     waiting.strikes += strikes;
   }
 }

@@ -79,8 +79,8 @@ void ClusterFaults::strike_worker(const scenarios::Fault& fault) {
     for (ModelWorker& worker : job->workers)
       if (worker.alive && !worker.stopping && is_named(*job, fault.worker, worker))
         return hit(*job, worker, fault);
-  cluster_.warnings.push_back("fault at " + std::to_string(cluster_.now.in_seconds()) +
-                              " s: " + fault.job + " has no such worker then; nothing was done");
+  cluster_.warn("fault at " + std::to_string(cluster_.now.in_seconds()) + " s: " + fault.job +
+                " has no such worker then; nothing was done");
 }
 
 // Every worker of the nodes, or the one at `pick` modulo their number.

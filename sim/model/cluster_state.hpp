@@ -20,6 +20,15 @@ struct ClusterState {
   ClusterState(const scenarios::Scenario& s, ClusterListener& l)
       : scenario(s), listener(l), times(s), nodes(s) {}
 
+  /// Something is not modelled as asked; the first so many sentences are kept.
+  void warn(std::string sentence) {
+    constexpr std::size_t kMost = 100;
+    if (warnings.size() < kMost)
+      warnings.push_back(std::move(sentence));
+    else if (warnings.size() == kMost)
+      warnings.emplace_back("further remarks of this run are left out");
+  }
+
   const scenarios::Scenario& scenario;
   ClusterListener& listener;
   DrawnTimes times;

@@ -89,11 +89,13 @@ class EventHeap {
       if (const JobId job = at(i).job; !job.is_none()) visit(job);
   }
 
+  /// What happens never is not kept.
   void push(Instant at,
             FutureKind kind,
             std::uint32_t subject,
             std::uint32_t stamp = 0,
             std::uint32_t detail = 0) {
+    if (at.is_never()) return;
     const Key fresh{at,
                     put({pushed_++, kind, subject, stamp, detail}),
                     is_of_job(kind) ? JobId{subject} : JobId::none()};

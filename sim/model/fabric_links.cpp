@@ -20,19 +20,18 @@ void FabricLinks::slow(const scenarios::Fault& fault) {
 }
 
 void FabricLinks::slow_one(NodeId id, const scenarios::Fault& fault) {
-  ModelNode& node = cluster_.nodes[id];
-  node.link_share = std::min(node.link_share, fault.factor);
-  node.link_whole_at = std::max(node.link_whole_at, cluster_.now + fault.lasting);
-  if (!node.link_whole_at.is_never())
-    cluster_.future.push(node.link_whole_at, FutureKind::LinkWhole, id.value);
-  staged_->set_link_share(id, node.link_share, cluster_.now);
+  const Instant until = cluster_.now + fault.lasting;
+  cluster_.nodes[id].link_faults.add(fault.factor, until);
+  if (!until.is_never()) cluster_.future.push(until, FutureKind::LinkWhole, id.value);
+  restore(id);
 }
 
 void FabricLinks::restore(NodeId id) {
   ModelNode& node = cluster_.nodes[id];
-  if (node.link_whole_at > cluster_.now) return;
-  node.link_share = 1;
-  staged_->set_link_share(id, 1, cluster_.now);
+  const double share = node.link_faults.smallest(cluster_.now);
+  if (share == node.link_share) return;
+  node.link_share = share;
+  staged_->set_link_share(id, share, cluster_.now);
 }
 
 void FabricLinks::watch(Duration every, LinkWatcher watcher) {

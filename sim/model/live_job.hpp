@@ -42,7 +42,8 @@ struct ModelWorker {
   Share share;
   Instant since;                       ///< When its process was created.
   Instant ends_at = Instant::never();  ///< Stopping: when it ends.
-  Instant hung_at;                     ///< Hung: since when.
+  Instant hung_at;                     ///< Hung: since when,
+  Instant hung_until;                  ///< and until when.
 };
 
 /// A place in a job as one number, as `LiveJob::parts_done` has it.

@@ -15,7 +15,9 @@ bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
     const Instant watched = watch_.next();
     const Instant next = std::min(cluster_.next(std::min(watched, deadline)), watched);
     // Without jobs to come or to end, what else may happen to the nodes is of no interest.
-    const bool idle = (next.is_never() && !cluster_.is_busy()) || !cluster_.work_left();
+    // Looked at without a bound, never is never.
+    const bool over = next.is_never() && (deadline.is_never() || !cluster_.is_busy());
+    const bool idle = over || !cluster_.work_left();
     if (idle || next > deadline) {
       if (!deadline.is_never()) cluster_.wait_to(deadline);
       return !idle;
@@ -113,9 +115,9 @@ void ModelWorld::on_fault(const scenarios::Fault& fault) {
     for (std::uint32_t n = 0; n < contacts_.size(); ++n) cut(NodeId{n}, fault.lasting);
     return;
   }
-  cluster_.warnings().push_back("fault at " + std::to_string(cluster_.now().in_seconds()) +
-                                " s: this world does not model kind " +
-                                std::string(to_string(fault.kind)) + "; nothing was done");
+  cluster_.warn("fault at " + std::to_string(cluster_.now().in_seconds()) +
+                " s: this world does not model kind " + std::string(to_string(fault.kind)) +
+                "; nothing was done");
 }
 
 void ModelWorld::on_struck(std::uint32_t index) {

@@ -98,17 +98,16 @@ void NodeFaults::devices_repaired(NodeId id) {
 
 void NodeFaults::slow_down(NodeId id, const scenarios::Fault& fault) {
   ModelNode& node = cluster_.nodes[id];
-  node.slow = std::max(node.slow, fault.factor);
-  node.quick_at = std::max(node.quick_at, cluster_.now + fault.lasting);
-  if (!node.quick_at.is_never())
-    cluster_.future.push(node.quick_at, FutureKind::NodeQuick, id.value);
-  pace_all_on(id);
+  const Instant until = cluster_.now + fault.lasting;
+  node.slowdowns.add(fault.factor, until);
+  if (!until.is_never()) cluster_.future.push(until, FutureKind::NodeQuick, id.value);
+  fast_again(id);
 }
 
-void NodeFaults::fast_again(NodeId node) {
-  if (cluster_.nodes[node].quick_at > cluster_.now) return;
-  cluster_.nodes[node].slow = 1;
-  pace_all_on(node);
+void NodeFaults::fast_again(NodeId id) {
+  ModelNode& node = cluster_.nodes[id];
+  node.slow = node.slowdowns.largest(cluster_.now);
+  pace_all_on(id);
 }
 
 void NodeFaults::pace_all_on(NodeId node) {
@@ -186,6 +185,7 @@ void NodeFaults::replace(NodeId id) {
     cluster_.listener.on_node_down(id);
   }
   node.slow = 1;
+  node.slowdowns.clear();
   come_up(id);
 }
 

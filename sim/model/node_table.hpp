@@ -8,6 +8,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "scenarios/language/spec/scenario.hpp"
+#include "sim/model/lasting_faults.hpp"
 
 namespace orrery::sim {
 
@@ -15,14 +16,14 @@ namespace orrery::sim {
 struct ModelNode {
   bool down = false;
   bool mute = false;  ///< Hears no order, and nothing is heard of its processes.
-  double slow = 1;    ///< Of every process here.
+  double slow = 1;    ///< Of every process here: the worst of `slowdowns`.
   double speed = 1;   ///< Of its devices, by their model.
   std::uint64_t lost_devices = 0;
   Instant up_at;          ///< Down: when it comes back.
   Instant whole_at;       ///< Devices lost: when they work again.
-  Instant quick_at;       ///< Slow: when it is not any more.
-  double link_share = 1;  ///< Of its link's bandwidth that is left.
-  Instant link_whole_at;  ///< Below 1: when all of it is.
+  double link_share = 1;  ///< Of its link's bandwidth that is left: the least of `link_faults`.
+  LastingFaults slowdowns;
+  LastingFaults link_faults;
 };
 
 class NodeTable {

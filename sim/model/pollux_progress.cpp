@@ -52,9 +52,9 @@ void PolluxProgress::place(LiveJob& job) {
   if (const PolluxApplication* slowest = slowest_on(job, nodes, gpus_per_node))
     job.pollux->measured_as(*slowest);
   if (!job.pollux->reallocate(gpus_per_node))
-    cluster_.warnings.push_back(job.job.spec->name +
-                                ": its profile does not reach this placement, so it makes no "
-                                "progress; use nodes of at most 4 devices");
+    cluster_.warn(job.job.spec->name +
+                  ": its profile does not reach this placement, so it makes no "
+                  "progress; use nodes of at most 4 devices");
   job.running = true;
   schedule();
 }

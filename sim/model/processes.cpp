@@ -158,13 +158,21 @@ void Processes::end(LiveJob& job,
     if (job.world_size > 0) --job.world_size;
     job.parts_done.push_back(slot_of(gone.role, gone.local_rank));
   } else if (works) {
-    progress_.lose(job);
+    lose(job);
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
     // It has no part in the work, so that its end takes nothing more.
     if (const ModelWorker* master = sub_masters_.dying_at_report(job, gone))
       take_away(job, ModelWorker{*master}, WorkerFact::Exited, kKilled);
   }
   take_away(job, gone, fact, exit_code, diagnosis);
+}
+
+// A worker's death takes what was not in a checkpoint; where progress is an artifact's, all stands
+// until the job is placed again.
+void Processes::lose(LiveJob& job) {
+  if (rounds_.runs(job)) return rounds_.release(job);
+  if (job.pollux) return pollux_.release(job);
+  progress_.lose(job);
 }
 
 // The end as its node tells it, and what is left of the job goes on.
@@ -272,6 +280,7 @@ bool Processes::drop_if_over(LiveJob& job) {
   }
   release(job);
   lingering_.erase(job.id);
+  slowdowns_.erase(job.id);
   cluster_.jobs.erase(job.id);
   return true;
 }
@@ -289,21 +298,27 @@ void Processes::expect(FutureKind kind,
 
 // No report tells that the job stands still: it is noticed after `hang_after`.
 void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
-  if (worker.hung) return;
+  const Instant until = cluster_.now + lasting;
+  expect(FutureKind::HangOver, lasting, job, worker);
+  if (worker.hung) {
+    worker.hung_until = std::max(worker.hung_until, until);
+    return;
+  }
   worker.hung = true;
   worker.hung_at = cluster_.now;
+  worker.hung_until = until;
   job.hampered = true;
   expect(FutureKind::Suspect, job.job.spec->failover->hang_after, job, worker);
-  expect(FutureKind::HangOver, lasting, job, worker);
   progress_.pace(job, false);
 }
 
 void Processes::hang_over(LiveJob& job, ModelWorker& worker) {
-  if (!worker.hung) return;
+  if (!worker.hung || worker.hung_until > cluster_.now) return;
   worker.hung = worker.stuck = false;
-  if (worker.stopping) {  // It hears only now that it was asked.
-    worker.ends_at =
-        std::min(worker.ends_at, cluster_.now + cluster_.times.stop(job.id, cluster_.now));
+  if (worker
+          .stopping) {  // It hears only now that it was asked, or ends by a kill that was pending.
+    const Instant asked = cluster_.now + cluster_.times.stop(job.id, cluster_.now);
+    worker.ends_at = std::max(cluster_.now, std::min(worker.ends_at, asked));
     cluster_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);
   } else if (!worker.ready) {
     cluster_.future.push(cluster_.now,
@@ -326,14 +341,16 @@ void Processes::suspect_again(LiveJob& job) {
 }
 
 void Processes::slow_down(LiveJob& job, ModelWorker& worker, double factor, Duration lasting) {
-  worker.slow = std::max(worker.slow, factor);
+  LastingFaults& faults = slowdowns_[job.id][{worker.incarnation, worker.birth_rank}];
+  faults.add(factor, cluster_.now + lasting);
+  worker.slow = faults.largest(cluster_.now);
   job.hampered = true;
   expect(FutureKind::SlowOver, lasting, job, worker);
   progress_.pace(job, true);
 }
 
 void Processes::slow_over(LiveJob& job, ModelWorker& worker) {
-  worker.slow = 1;
+  worker.slow = slowdowns_[job.id][{worker.incarnation, worker.birth_rank}].largest(cluster_.now);
   progress_.pace(job, true);
 }
 
@@ -348,8 +365,8 @@ void Processes::kill_all(NodeId node) {
       worker.alive = worker.ready = false;
       hit = hit || (worker.generation == job.generation && !job.is_master(worker));
     }
-    if (!hit || job.pollux || rounds_.runs(job)) continue;
-    progress_.lose(job);
+    if (!hit) continue;
+    lose(job);
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
     progress_.pace(job, false);
   }

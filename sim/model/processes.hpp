@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/agent/agent.hpp"
 #include "sim/model/cluster_state.hpp"
+#include "sim/model/lasting_faults.hpp"
 #include "sim/model/pollux_progress.hpp"
 #include "sim/model/progress.hpp"
 #include "sim/model/round_progress.hpp"
@@ -137,6 +140,7 @@ class Processes {
   std::vector<RunningWorker> complete_list(NodeId node) const;
 
  private:
+  void lose(LiveJob& job);
   void take_away(LiveJob& job,
                  const ModelWorker& gone,
                  WorkerFact fact,
@@ -162,6 +166,9 @@ class Processes {
   WorkerScripts& scripts_;
   SubMasters& sub_masters_;
   std::set<JobId> lingering_;  ///< Over, and not forgotten: some process has not gone yet.
+
+  /// Faults that make single workers slow, by job and the worker's start; some of them past.
+  std::map<JobId, std::map<std::pair<Incarnation, Rank>, LastingFaults>> slowdowns_;
 };
 
 }  // namespace orrery::sim

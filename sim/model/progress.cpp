@@ -137,6 +137,8 @@ void Progress::pace(LiveJob& job, bool told) {
   settle(job);
   if ((!job.running || job.forming) && job.is_whole()) {
     if (job.stages != nullptr) job.stages->reload |= !job.running;
+    // Who paused for a rescale is gone.
+    if (!job.running) job.paused_until = Instant::zero();
     job.running = true;
     job.forming = false;
     job.running_since = cluster_.now;

@@ -11,9 +11,9 @@ void RoundProgress::place(LiveJob& job) {
   lease.speed = speeds_.measured(job);
   job.running = true;
   if (lease.speed <= 0) {
-    cluster_.warnings.push_back(job.job.spec->name +
-                                ": its speed on these devices is not in the table of throughputs, "
-                                "so it makes no progress");
+    cluster_.warn(job.job.spec->name +
+                  ": its speed on these devices is not in the table of throughputs, "
+                  "so it makes no progress");
     return;
   }
   begin(job, lease);

@@ -28,8 +28,8 @@ SimulatedCluster::SimulatedCluster(const scenarios::Scenario& scenario,
     if (faults[i].after) continue;  // `strike` comes when the event is seen.
     // A crash of a sub-master waits for its message from its time on, for `times` of them.
     const bool armed = faults[i].kind == scenarios::FaultKind::SubMasterCrash;
-    for (std::int32_t k = 0; k < (armed ? 1 : faults[i].times); ++k)
-      strike(i, faults[i].at + faults[i].every * k);
+    scenarios::for_each_strike(
+        faults[i], faults[i].at, armed ? 1 : faults[i].times, [&](Instant at) { strike(i, at); });
   }
   list(scenario.requests, FutureKind::Request);
   list(scenario.profilings, FutureKind::Profiling);
@@ -53,7 +53,7 @@ void SimulatedCluster::pass_to(Instant until) {
     const Instant limit = std::min(own, until);
     // Of one instant stages end first, as completions do.
     if (progress_.stages_under_way() && stages_to(limit)) continue;
-    if (own > until) break;
+    if (own.is_never() || own > until) break;
     state_.now = std::max(state_.now, own);
     const Future future = state_.future.pop();
     if (const JobId next = state_.future.next_job(); !next.is_none()) state_.jobs.expect(next);
@@ -62,7 +62,7 @@ void SimulatedCluster::pass_to(Instant until) {
     if (const JobId next = state_.future.next_job(); !next.is_none())
       state_.jobs.expect_parts(next);
   }
-  state_.now = std::max(state_.now, until);
+  if (!until.is_never()) state_.now = std::max(state_.now, until);
 }
 
 // Lets stages end up to `limit`; whether any did.

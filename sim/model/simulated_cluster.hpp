@@ -155,7 +155,7 @@ class SimulatedCluster {
   double slowness(const ModelWorker& worker) const { return speeds_.slowness(worker); }
 
   /// A sentence for each thing that could not be modelled as asked (unprofiled placements).
-  std::vector<std::string>& warnings() { return state_.warnings; }
+  void warn(std::string sentence) { state_.warn(std::move(sentence)); }
 
   const std::vector<std::string>& warnings() const { return state_.warnings; }
 

@@ -64,7 +64,7 @@ void Submissions::answer(const AnswerRequest& order) {
   unanswered_.erase(asked);
   if (!order.accepted) {
     ++refused_;
-    cluster_.warnings.push_back(order.message);
+    cluster_.warn(order.message);
     return;
   }
   if (speaks_of_names_) cluster_.jobs.remember_name(order.job, job.spec->name);

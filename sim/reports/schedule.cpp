@@ -62,7 +62,7 @@ double seconds(__int128 device_ns) { return static_cast<double>(device_ns) / 1e9
 void set_machines(const JobTable& jobs, const Timeline& timeline, Schedule& schedule) {
   // The makespan ends with the last job that has ended, or with the run where one is left running.
   const bool left_running = std::ranges::any_of(jobs.rows(), [](const JobOutcome& job) {
-    return job.exists() && !job.is_over() && job.phase != JobPhase::Pending;
+    return job.exists() && !job.is_over() && job.has_started();
   });
   const DeviceTime& time =
       left_running ? timeline.device_time() : timeline.device_time_at_last_end();

@@ -48,7 +48,7 @@ void set_ratios(const std::vector<JobRatios>& jobs, Summary& summary) {
 }
 
 /// From the first submission, which is never where there is none, to the last end; to `end` where a
-/// job still runs.
+/// job that has started is not over.
 struct Makespan {
   Instant first = Instant::never();
   Instant last = Instant::zero();
@@ -66,7 +66,7 @@ Makespan makespan_of(const JobTable& jobs, Instant end) {
     out.first = std::min(out.first, job.submitted);
     if (job.is_over()) {
       out.last = std::max(out.last, job.finished);
-    } else if (job.phase != JobPhase::Pending) {
+    } else if (job.has_started()) {
       open = true;
     }
   }

@@ -63,12 +63,25 @@ void add_oversubscription(const NetworkSpec& network, std::vector<Approximated>&
                      "; write that number, or a nodes_per_leaf that it divides"});
 }
 
+/// The simulators whose timing it is know no worker that is slow.
+void add_unslowed_jobs(const Scenario& scenario, std::vector<Approximated>& out) {
+  if (scenario.timing.mode != TimingMode::Pollux) return;
+  const bool any = std::any_of(scenario.faults.begin(), scenario.faults.end(), [](const Fault& f) {
+    return f.kind == FaultKind::Hang || f.kind == FaultKind::Stuck || f.kind == FaultKind::Slow;
+  });
+  if (any)
+    out.push_back({"faults",
+                   "jobs whose progress is that of timing pollux or gavel go on as before while a "
+                   "worker hangs or is slow; take timing simple to see what that costs"});
+}
+
 }  // namespace
 
 std::vector<Approximated> approximated(const Scenario& scenario) {
   std::vector<Approximated> out;
   add_equal_models(scenario, out);
   add_oversubscription(scenario.network, out);
+  add_unslowed_jobs(scenario, out);
   return out;
 }
 

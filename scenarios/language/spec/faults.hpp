@@ -151,6 +151,13 @@ struct Fault {
   RoleArrow arrow = RoleArrow::Report;            ///< SubMasterCrash.
 };
 
+/// Calls `visit(Instant)` for each of `times` strikes of the fault, `every` apart, the first at
+/// `first`; those beyond the end of time do not come.
+template <class Visit>
+void for_each_strike(const Fault& fault, Instant first, std::int32_t times, Visit&& visit) {
+  for (Instant at = first; times > 0 && !at.is_never(); --times, at = at + fault.every) visit(at);
+}
+
 /// Law of the time between two failures of one node.
 enum class FaultLaw : std::uint8_t { Exponential, Weibull };
 

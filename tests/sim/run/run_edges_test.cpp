@@ -1,0 +1,151 @@
+// Runs at the edges of what the model does: faults that overlap, ends that never come, jobs that
+// wait at the end.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "policies/registry.hpp"
+#include "scenarios/language/loader.hpp"
+#include "sim/run/run.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace orrery::sim {
+namespace run_edges_tests {
+
+RunReport run(const std::string& text, const std::string& path = "test.yaml") {
+  const auto scenario = scenarios::parse_scenario(text, path, {});
+  EXPECT_TRUE(scenario) << scenario.errors().front().text();
+  const auto workload = LoadedWorkload::load(*scenario);
+  EXPECT_TRUE(workload) << workload.errors().front().text();
+  const auto policy = policies::make_policy("fifo", {});
+  EXPECT_TRUE(policy);
+  auto report = run_model(*scenario, *workload, **policy, {});
+  EXPECT_TRUE(report);
+  return std::move(*report);
+}
+
+/// When a job of 1000 s alone on one node of four devices is done.
+double end_with(const std::string& faults) {
+  return run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 4}\n"
+             "jobs: [{name: a, gpus: 1, work: 1000s}]\nfaults:\n" +
+             faults)
+      .summary.makespan_s;
+}
+
+TEST(RunEdges, OfSlownessesThatOverlapTheWorstCountsWhileItLasts) {
+  // 10 s, 10 s ten times as slow, then twice: 11 units in 20 s, and 989 at half the speed.
+  EXPECT_NEAR(end_with("  - {at: 10s, kind: slow, job: a, factor: 10, for: 10s}\n"
+                       "  - {at: 12s, kind: slow, job: a, factor: 2}\n"),
+              20 + 2 * 989,
+              0.1);
+  EXPECT_NEAR(end_with("  - {at: 10s, kind: slow, node: 0, factor: 10, for: 10s}\n"
+                       "  - {at: 12s, kind: slow, node: 0, factor: 2}\n"),
+              20 + 2 * 989,
+              0.1);
+  // The milder one ends first.
+  EXPECT_NEAR(end_with("  - {at: 10s, kind: slow, job: a, factor: 10, for: 100s}\n"
+                       "  - {at: 20s, kind: slow, job: a, factor: 2, for: 10s}\n"),
+              110 + 1000 - 20,
+              0.1);
+}
+
+TEST(RunEdges, AHangLastsAsLongAsTheLastOfThoseThatOverlap) {
+  EXPECT_NEAR(end_with("  - {at: 10s, kind: hang, job: a, for: 10s}\n"
+                       "  - {at: 12s, kind: hang, job: a, for: 100s}\n"),
+              1000 + 102,
+              0.1);
+}
+
+TEST(RunEdges, OfSlowLinksThatOverlapTheWorstCountsWhileItLasts) {
+  const auto end_of = [](const std::string& faults) {
+    return run("policy: fifo\nfidelity: L1\n"
+               "cluster: {nodes: 2, gpus_per_node: 1, network: {nic_bandwidth: 8Gb/s}}\n"
+               "jobs:\n  - {name: a, gpus: 1, replicas: 2, work: {units: 1000, throughput: 0.5, "
+               "step: {units: 1, gradient: 1GB}}}\nfaults:\n" +
+               faults)
+        .summary.makespan_s;
+  };
+  const double mild = end_of("  - {at: 20s, kind: bandwidth, factor: 0.9}\n");
+  const double both = end_of(
+      "  - {at: 10s, kind: bandwidth, factor: 0.1, for: 10s}\n"
+      "  - {at: 12s, kind: bandwidth, factor: 0.9}\n");
+  EXPECT_GT(both, mild);
+  EXPECT_LT(both, mild + 10) << "the bad ten seconds are over after ten seconds";
+}
+
+// The kill of a stuck worker is pending until then: its end is not before now.
+TEST(RunEdges, AStuckWorkerEndsWhenItIsStuckNoMoreAlsoBesideStages) {
+  const RunReport report =
+      run("policy: fifo\nfidelity: L1\ncluster: {nodes: 3, gpus_per_node: 1}\n"
+          "jobs:\n"
+          "  - {name: a, gpus: 1, replicas: 2, work: {units: 500, throughput: 1, step: {units: 1, "
+          "gradient: 1MB}}}\n"
+          "  - {name: b, gpus: 1, work: 500s}\n"
+          "faults: [{at: 50s, kind: stuck, job: b, for: 100s}]\n"
+          "requests: [{at: 60s, job: b, stop: true}]\n");
+  EXPECT_EQ(report.summary.jobs_finished, 1U);
+  EXPECT_GT(report.summary.makespan_s, 150);
+}
+
+TEST(RunEdges, WorkThatNeverEndsEndsTheRun) {
+  const RunReport report =
+      run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 1}\n"
+          "jobs: [{name: a, gpus: 1, work: {units: 1e12, throughput: 10}}]\n");
+  EXPECT_EQ(report.summary.jobs_unfinished, 1U);
+}
+
+TEST(RunEdges, StrikesBeyondTheEndOfTimeDoNotCome) {
+  const RunReport report =
+      run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 4}\n"
+          "jobs: [{name: a, gpus: 4, work: 100s}]\n"
+          "faults: [{at: 1s, kind: down, node: 0, times: 1000000, every: 100000d, for: 5s}]\n");
+  EXPECT_EQ(report.summary.jobs_finished, 1U);
+  EXPECT_EQ(report.summary.restarts + report.summary.node_losses, 0U) << "back within the lease";
+  EXPECT_LT(report.summary.makespan_s, 200);
+}
+
+TEST(RunEdges, AJobThatRanAndWaitsAtTheEndCountsToIt) {
+  const RunReport report =
+      run("policy: fifo\ncluster: {nodes: 2, gpus_per_node: 4}\n"
+          "jobs:\n"
+          "  - {name: short, gpus: 4, work: 100s}\n"
+          "  - {name: long, gpus: 4, work: 5000s, unknown_deadline: 0s}\n"
+          "faults:\n"
+          "  - {at: 1000s, node: 0, kind: down}\n"
+          "  - {at: 1000s, node: 1, kind: down}\n"
+          "until: 1500s\n");
+  EXPECT_EQ(report.summary.jobs_unfinished, 1U);
+  EXPECT_GE(report.summary.makespan_s, 1000);
+  EXPECT_LE(report.summary.gpu_utilization, 1);
+}
+
+// In place, a job pauses for a rescale; those that start anew afterwards have nothing to wait for.
+TEST(RunEdges, APauseEndsWithTheWorkersThatPaused) {
+  const RunReport report =
+      run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 2}\n"
+          "timing: {rescale: 1000s, checkpoint_interval: 1s}\n"
+          "jobs:\n"
+          "  - {name: a, gpus: 1, replicas: {min: 1, max: 2}, rescale: in_place, recovery: job, "
+          "work: {units: 500, throughput: 1}}\n"
+          "requests:\n  - {at: 50s, job: a, scale: {set: 2}}\n"
+          "faults:\n  - {at: 200s, kind: crash, job: a}\n");
+  EXPECT_EQ(report.summary.jobs_finished, 1U);
+  EXPECT_LT(report.summary.makespan_s, 1000);
+}
+
+TEST(RunEdges, UnderTheTimingOfAnArtifactNothingWorksOnADeadNode) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/gf.trace") << "R\tcmd\t--steps\t0\t1050\t0\t1\n";
+  std::ofstream(folder.path() + "/speeds.json") << R"--({"v100": {"('R', 1)": {"null": 10}}})--";
+  const RunReport report =
+      run("policy: fifo\ntiming: gavel\ncluster: {nodes: 2, gpus_per_node: 1, gpu: v100}\n"
+          "workload: {format: gavel, file: gf.trace, throughputs: speeds.json}\n"
+          "faults: [{at: 100s, node: 0, kind: down}]\nuntil: 10000s\n",
+          folder.path() + "/test.yaml");
+  EXPECT_EQ(report.summary.jobs_finished, 1U);
+  EXPECT_GT(report.summary.makespan_s, 110) << "it takes the lease of the node to go on elsewhere";
+}
+
+}  // namespace run_edges_tests
+}  // namespace orrery::sim
