@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/amount_text.hpp"
@@ -213,6 +214,31 @@ std::string all_short(const State& state,
   return text;
 }
 
+// "; 4 more are on nodes that take no job now (1 excluded, 2 silent)"; empty where no device is.
+std::string held_back(const State& state) {
+  std::int64_t devices = 0;
+  std::int32_t excluded = 0;
+  std::int32_t silent = 0;
+  std::int32_t spare = 0;
+  std::int32_t others = 0;
+  for (std::uint32_t n = 0; n < state.ledger.node_count(); ++n) {
+    const NodeFree& free = state.ledger.free().at(NodeId{n});
+    if (free.usable || free.devices == 0) continue;
+    const NodeState& node = state.nodes[n];
+    devices += free.devices;
+    ++(node.silent ? silent : node.excluded ? excluded : node.spare ? spare : others);
+  }
+  if (devices == 0) return {};
+  std::string kinds;
+  for (const auto& [count, kind] : {std::pair(excluded, " excluded"),
+                                    std::pair(silent, " silent"),
+                                    std::pair(spare, " spare"),
+                                    std::pair(others, " leaving or not heard yet")})
+    if (count > 0) kinds += (kinds.empty() ? "" : ", ") + std::to_string(count) + kind;
+  return "; " + std::to_string(devices) + (devices == 1 ? " more is" : " more are") +
+         " on nodes that take no job now (" + kinds + ")";
+}
+
 // Places one piece beside those before, as the placer would.
 bool take(const State& state,
           const JobState& job,
@@ -240,7 +266,8 @@ std::string why_no_room(const State& state, const JobState& job) {
   const std::string in_all = all_short(state, job, gang, where);
   if (!in_all.empty())
     return "needs " + in_all +
-           (where == Where::Declared ? ": more than they can ever give together" : "");
+           (where == Where::Declared ? ": more than they can ever give together"
+                                     : held_back(state));
   std::string text;
   for (const Piece& piece : gang)
     if (const std::string why = short_on_nodes(state, job, piece, where); !why.empty())

@@ -65,7 +65,7 @@ class Twin final : public Policy {
        std::vector<TwinCandidate> candidates,
        std::shared_ptr<Rehearsal> rehearsal);
 
-  std::string_view name() const override { return "twin/1"; }
+  std::string_view name() const override { return queues().empty() ? "twin/1" : "twin/1+queues/1"; }
 
   Triggers triggers() const override { return triggers_; }
 

@@ -301,6 +301,11 @@ TEST(Twin, HasTheTriggersOfAllCandidates) {
   EXPECT_TRUE(twin(srtf_is_better(0), {{"candidates", "fifo; fit"}})->sizes_jobs());
 }
 
+TEST(Twin, SaysThatItStandsBehindQueues) {
+  EXPECT_EQ(twin(srtf_is_better(0))->name(), "twin/1");
+  EXPECT_EQ(twin(srtf_is_better(0), {{"queues", "a; b"}})->name(), "twin/1+queues/1");
+}
+
 TEST(Twin, SaysWhatIsWrongWithItsCandidates) {
   EXPECT_EQ(error_of({{"candidates", "fifo; las quantum=2h"}}), "");
   EXPECT_EQ(error_of({{"candidates", "fifo, tiresias threshold=600,3000, las"}}), "");

@@ -58,6 +58,22 @@ TEST(Status, SaysWhatAWaitingJobNeeds) {
   EXPECT_EQ(waiting.replicas, 0);
 }
 
+TEST(Status, SaysWhichNodesTakeNoJob) {
+  StatusKeeper keeper = run(R"(
+cluster: {nodes: 3, gpus_per_node: 4}
+jobs:
+  - {name: runs, gpus: 2, work: {duration: 60s}}
+  - {name: waits, at: 50s, gpus: 4, replicas: 2, work: {duration: 60s}}
+faults:
+  - {at: 10s, kind: cordon, node: 1, for: 100s}
+  - {at: 10s, kind: down, node: 2, for: 100s}
+)");
+  const JobStatus& waiting = keeper.seen[{"default.waits", JobPhase::Pending}];
+  EXPECT_EQ(waiting.message,
+            "needs 8 devices at once, 2 are free; 8 more are on nodes that take no job now (1 "
+            "excluded, 1 silent)");
+}
+
 TEST(Status, CountsWorkersByRole) {
   StatusKeeper keeper = run(kOneWaitsOneFails);
   const JobStatus& running = keeper.seen[{"default.first", JobPhase::Running}];
