@@ -134,4 +134,49 @@ void ControlClient::ask(CallPtr call,
                 });
 }
 
+void ControlClient::ask_once(CallPtr call,
+                             EventBody request,
+                             std::function<void(const runtime::RequestOutcome&)> then) const {
+  const std::string_view said = call->request.header("Idempotency-Key");
+  if (said.empty()) return ask(std::move(call), std::move(request), std::move(then));
+  if (said.size() > kKeyBytesMax)
+    return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
+  const std::string key = call->identity.name + "\n" + call->request.method + " " +
+                          call->request.target + "\n" + std::string(said) + "\n" +
+                          call->request.body;
+  const auto [at, is_new] = asked_->by_key.try_emplace(key);
+  Asked& asked = at->second;
+  if (asked.outcome) return then(*asked.outcome);
+  asked.waiting.push_back([call, then = std::move(then)](const runtime::RequestOutcome& outcome) {
+    if (outcome.kind == runtime::RequestOutcome::Kind::Unavailable)
+      return fail(call, 503, outcome.message);
+    then(outcome);
+  });
+  if (!is_new) return;
+  control_->ask(
+      std::move(request),
+      [asked = asked_, key, executor = executor_](const runtime::RequestOutcome& outcome) {
+        executor->post([asked, key, outcome] { tell(*asked, key, outcome); });
+      });
+}
+
+void ControlClient::tell(AskedOnce& asked,
+                         const std::string& key,
+                         const runtime::RequestOutcome& outcome) {
+  constexpr std::size_t kKept = 1000;
+  const auto at = asked.by_key.find(key);
+  const auto waiting = std::exchange(at->second.waiting, {});
+  if (outcome.kind == runtime::RequestOutcome::Kind::Unavailable) {
+    asked.by_key.erase(at);  // It may be asked again.
+  } else {
+    at->second.outcome = outcome;
+    asked.keys.push_back(key);
+    if (asked.keys.size() > kKept) {
+      asked.by_key.erase(asked.keys.front());
+      asked.keys.pop_front();
+    }
+  }
+  for (const auto& each : waiting) each(outcome);
+}
+
 }  // namespace orrery::http

@@ -1,8 +1,12 @@
 // What all handlers share: how they answer, and how they get at the controller.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,14 +64,39 @@ class ControlClient {
            EventBody request,
            std::function<void(const runtime::RequestOutcome&)> then) const;
 
+  /// As `ask`; with an Idempotency-Key the same request of the same caller is made once, and each
+  /// of its calls is told its outcome. This process remembers the last 1,000 of them.
+  void ask_once(CallPtr call,
+                EventBody request,
+                std::function<void(const runtime::RequestOutcome&)> then) const;
+
   runtime::ControlApi& control() const { return *control_; }
 
   const std::shared_ptr<Executor>& executor() const { return executor_; }
 
  private:
+  /// A request with a key. On the I/O thread only.
+  struct Asked {
+    std::optional<runtime::RequestOutcome> outcome;
+    std::vector<std::function<void(const runtime::RequestOutcome&)>> waiting;
+  };
+
+  struct AskedOnce {
+    std::map<std::string, Asked> by_key;
+    std::deque<std::string> keys;  ///< Those with an outcome, the oldest first.
+  };
+
+  static void tell(AskedOnce& asked,
+                   const std::string& key,
+                   const runtime::RequestOutcome& outcome);
+
   runtime::ControlApi* control_;
   std::shared_ptr<Executor> executor_;
+  std::shared_ptr<AskedOnce> asked_ = std::make_shared<AskedOnce>();
 };
+
+/// The longest Idempotency-Key.
+inline constexpr std::size_t kKeyBytesMax = 256;
 
 /// "default.a" of "a"; full names stay.
 std::string full_job_name(const std::string& name);

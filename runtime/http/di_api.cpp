@@ -137,7 +137,7 @@ void change_replicas(const CallPtr& call, const ControlClient& client, ScaleMode
     const ScaleRequested request{
         0, job.row.id, RoleIndex::none(), mode, static_cast<std::int32_t>(*replicas), true};
     return [=] {
-      client.ask(call, request, [=](const RequestOutcome& outcome) {
+      client.ask_once(call, request, [=](const RequestOutcome& outcome) {
         if (outcome.kind == RequestOutcome::Kind::Refused)
           return fail(call, conflict ? 409 : 400, outcome.message);
         succeed(call, "null");

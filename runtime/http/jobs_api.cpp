@@ -246,7 +246,7 @@ void scale(const CallPtr& call, const ControlClient& client) {
         }
         const bool over = is_final(job.row.phase);
         return [=, name = job.spec->name] {
-          client.ask(call, request, [=](const RequestOutcome& outcome) {
+          client.ask_once(call, request, [=](const RequestOutcome& outcome) {
             if (outcome.kind == RequestOutcome::Kind::Refused)
               return fail(call, over ? 409 : 400, outcome.message);
             answer_name(call, name);

@@ -17,7 +17,6 @@ using runtime::ControlView;
 using runtime::RequestOutcome;
 using Then = ControlClient::Then;
 
-constexpr std::size_t kKeyBytesMax = 256;
 constexpr std::size_t kUserBytesMax = 64;
 
 /// One submission on its way.

@@ -50,6 +50,25 @@ class DiTest : public HttpTest, public testing::WithParamInterface<const char*> 
   }
 };
 
+// After a lost answer a worker asks again, and must not get twice what it needs.
+TEST_P(DiTest, AChangeOfReplicasWithAKeyIsMadeOnce) {
+  const JobId id = control.running(JobBuilder("a").replicas(2).spec(), 2);
+  const auto add = [&](int count, const std::string& key) {
+    return ask("POST",
+               "/default.a/replicas",
+               R"({"replicas":)" + std::to_string(count) + "}",
+               "Idempotency-Key: " + key + "\r\n")
+        .status;
+  };
+  EXPECT_EQ(add(1, "k1"), 200);
+  EXPECT_EQ(add(1, "k1"), 200);
+  EXPECT_EQ(target(id), 3);
+  EXPECT_EQ(add(1, "k2"), 200);
+  EXPECT_EQ(add(2, "k1"), 200) << "another request";
+  EXPECT_EQ(target(id), 6);
+  EXPECT_EQ(add(1, std::string(257, 'k')), 400);
+}
+
 TEST_P(DiTest, ReplicasAreAddressesInRankOrder) {
   control.running(group_of(6), 6);
   const Answer answer = ask("GET", "/default.a/replicas");
