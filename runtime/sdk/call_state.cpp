@@ -76,6 +76,28 @@ void CallState::cancel() {
   });
 }
 
+void CallState::let_all_come(bool keeps) {
+  constexpr std::uint64_t kAll = std::uint64_t{1} << 40;
+  Io::instance().perform([self = shared_from_this(), keeps] {
+    {
+      const std::scoped_lock lock(self->mutex_);
+      if (self->ready_) return;
+      self->drops_ = !keeps;
+      if (!keeps) self->items_.clear();
+      if (self->all_ > 0) return;
+      self->all_ = kAll;
+      self->credit_ += kAll;
+    }
+    // Where it is not sent yet, its first credit has it.
+    if (self->on_credit) self->on_credit(kAll);
+  });
+}
+
+std::uint64_t CallState::first_credit() const {
+  const std::scoped_lock lock(mutex_);
+  return request.options.credit + all_;
+}
+
 std::shared_ptr<void> CallState::finish_locked() {
   ready_ = true;
   changed_.notify_all();
@@ -108,7 +130,7 @@ bool CallState::add_item(Value value) {
   if (credit_ == 0) return false;
   --credit_;
   streamed_ = true;
-  if (!ready_) items_.push_back(std::move(value));
+  if (!ready_ && !drops_) items_.push_back(std::move(value));
   changed_.notify_all();
   return true;
 }

@@ -58,7 +58,14 @@ class CallState : public std::enable_shared_from_this<CallState> {
 
   void cancel();
 
+  /// Of a stream: all its items may come now, whether somebody takes them or not; where `keeps` is
+  /// false they are dropped.
+  void let_all_come(bool keeps);
+
   // --- the I/O thread ---
+
+  /// Items that may come from the beginning.
+  std::uint64_t first_credit() const;
 
   void complete(Value value);
   void fail(ErrorFields error);
@@ -91,6 +98,8 @@ class CallState : public std::enable_shared_from_this<CallState> {
   std::deque<Value> items_;
   std::uint64_t credit_;        ///< Items that may still come.
   std::uint64_t returned_ = 0;  ///< Credit of items that were taken, not told yet.
+  std::uint64_t all_ = 0;       ///< Credit of `let_all_come`.
+  bool drops_ = false;
 };
 
 }  // namespace orrery::sdk::detail

@@ -278,6 +278,9 @@ namespace detail {
 
 std::vector<GroupOutcome> group_outcomes(GroupCall& call) {
   std::vector<GroupOutcome> out;
+  // They are read one after the other, and a worker may go on with the others only.
+  if (call.stream)
+    for (const auto& each : call.calls) each->let_all_come(true);
   for (std::size_t i = 0; i < call.calls.size(); ++i) {
     GroupOutcome& outcome = out.emplace_back();
     outcome.rank = call.ranks[i];
@@ -296,6 +299,11 @@ std::vector<GroupOutcome> group_outcomes(GroupCall& call) {
     }
   }
   return out;
+}
+
+void drop_unreturned(const GroupCall& call) {
+  for (std::size_t i = 0; i < call.calls.size(); ++i)
+    if (!std::ranges::binary_search(call.returns, i)) call.calls[i]->let_all_come(false);
 }
 
 std::vector<Value> group_result(GroupCall& call) {

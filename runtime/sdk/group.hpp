@@ -60,6 +60,9 @@ struct GroupCall {
 /// What this group's call gave, with values moved out; once.
 std::vector<GroupOutcome> group_outcomes(GroupCall& call);
 
+/// Nobody reads the streams of workers whose values do not return.
+void drop_unreturned(const GroupCall& call);
+
 /// The values that return, streams flattened. Throws the first error by rank.
 std::vector<Value> group_result(GroupCall& call);
 
@@ -101,7 +104,10 @@ class GroupFuture {
   }
 
   /// Of calls with streams: the streams themselves, of the workers that return. Once.
+  /// Each has a credit of its own: workers that wait for each other at every item are read side by
+  /// side, or by `result`.
   std::vector<Stream<T>> streams() {
+    detail::drop_unreturned(call_);
     std::vector<Stream<T>> out;
     for (const std::size_t index : call_.returns) out.emplace_back(call_.calls[index]);
     return out;

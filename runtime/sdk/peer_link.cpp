@@ -24,7 +24,7 @@ std::string call_header(const CallState& call, std::uint64_t id) {
   if (options.generation) out += R"(,"generation":)" + std::to_string(*options.generation);
   if (!options.once.empty()) out += R"(,"once":)" + quoted_text(options.once);
   if (call.attempt > 0) out += R"(,"attempt":)" + std::to_string(call.attempt);
-  if (request.stream) out += R"(,"stream":true,"credit":)" + std::to_string(options.credit);
+  if (request.stream) out += R"(,"stream":true,"credit":)" + std::to_string(call.first_credit());
   if (options.result_max != kMessageMax)
     out += R"(,"result_max":)" + std::to_string(options.result_max);
   return out + "," + request.values->fields + "}";

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/runtime/sdk/fake_cluster.hpp"
 
 namespace orrery::sdk {
@@ -230,6 +232,28 @@ TEST_F(Groups, RankZeroAndStreams) {
   GroupFuture<int> streams =
       line.run_all_single_data<int>("add", {{"a", 1}, {"b", 2}}, {}, {.stream = true});
   EXPECT_EQ(streams.result(), (std::vector<int>{3, 3, 3, 3}));
+}
+
+// Workers that go on together only: none may wait for its items to be read.
+TEST_F(Groups, StreamsOfAllComeHoweverTheyAreRead) {
+  constexpr int kItems = 100;  // Beyond the credit of one stream.
+  GroupFuture<int> two =
+      grid.run_all_single_data<int>("count_to", {{"last", kItems}}, {"tp"}, {.stream = true});
+  for (Stream<int>& stream : two.streams())
+    while (stream.next()) {
+    }
+  two.wait();  // Also for those that nobody reads.
+
+  RemoteWorker first = driver.worker("policy", 0);
+  const auto held = first.submit<bool>("hold");
+  ASSERT_TRUE(first.call<bool>("is_held"));
+  GroupFuture<int> all =
+      line.run_all_single_data<int>("count_to", {{"last", kItems}}, {}, {.stream = true});
+  std::thread reader([&] { EXPECT_EQ(all.result().size(), 4U * kItems); });
+  // It is behind the stream in the queue of its worker, and the first one's has not begun.
+  driver.worker("policy", 3).call("where");
+  first.call("open");
+  reader.join();
 }
 
 }  // namespace
