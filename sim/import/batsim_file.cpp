@@ -53,14 +53,41 @@ void check_sizes(const JsonReader& reader, const BatsimJob& job) {
   }
 }
 
+/// The profiles of a file by name.
+class ProfileNames {
+ public:
+  /// `profiles` have different names and outlive the object.
+  explicit ProfileNames(const std::vector<BatsimProfile>& profiles) {
+    for (std::size_t i = 0; i < profiles.size(); ++i)
+      by_name_.emplace_back(profiles[i].name, static_cast<std::uint32_t>(i));
+    std::sort(by_name_.begin(), by_name_.end());
+  }
+
+  /// Index of the profile; nothing where there is none of this name.
+  std::optional<std::uint32_t> find(std::string_view name) const {
+    const auto at = std::lower_bound(
+        by_name_.begin(), by_name_.end(), name, [](const auto& entry, std::string_view wanted) {
+          return entry.first < wanted;
+        });
+    if (at == by_name_.end() || at->first != name) return std::nullopt;
+    return at->second;
+  }
+
+ private:
+  std::vector<std::pair<std::string_view, std::uint32_t>> by_name_;
+};
+
+/// What is wrong with a name that none of the profiles has.
+std::string no_profile(const std::string& name) {
+  return "'" + excerpt(name) +
+         "', needed the name of one of the profiles; correct it or add the profile";
+}
+
 /// Reads the jobs against the profiles that there are.
 class JobReader {
  public:
-  JobReader(BatsimFile& file, FileErrors& errors) : file_(file), errors_(errors) {
-    for (std::size_t i = 0; i < file.profiles.size(); ++i)
-      by_name_.emplace_back(file.profiles[i].name, static_cast<std::uint32_t>(i));
-    std::sort(by_name_.begin(), by_name_.end());
-  }
+  JobReader(const ProfileNames& profiles, BatsimFile& file, FileErrors& errors)
+      : profiles_(profiles), file_(file), errors_(errors) {}
 
   void read(const JsonNode& node) {
     BatsimJob job;
@@ -118,21 +145,15 @@ class JobReader {
     if (!reader.has("profile")) return reader.missing("profile", "\"profile\": \"delay10\"");
     std::string name;
     if (!reader.text("profile", name)) return;
-    const auto at = std::lower_bound(
-        by_name_.begin(), by_name_.end(), name, [](const auto& entry, const std::string& wanted) {
-          return entry.first < wanted;
-        });
-    if (at == by_name_.end() || at->first != name)
-      reader.fail("profile",
-                  "is '" + excerpt(name) +
-                      "', needed the name of one of the profiles; correct it or add the profile");
+    if (const auto at = profiles_.find(name))
+      job.profile = *at;
     else
-      job.profile = at->second;
+      reader.fail("profile", "is " + no_profile(name));
   }
 
+  const ProfileNames& profiles_;
   BatsimFile& file_;
   FileErrors& errors_;
-  std::vector<std::pair<std::string, std::uint32_t>> by_name_;
   std::set<std::string> ids_;
 };
 
@@ -156,26 +177,22 @@ void read_profiles(const JsonReader& top, BatsimNames names, BatsimFile& file, F
 }
 
 /// The parts of sequences must be profiles; whether one holds itself is seen when it is played.
-void check_parts(const BatsimFile& file, FileErrors& errors) {
-  for (const BatsimProfile& profile : file.profiles) {
-    const auto* sequence = std::get_if<BatsimSequence>(&profile.what);
+void find_parts(const ProfileNames& names, BatsimFile& file, FileErrors& errors) {
+  for (BatsimProfile& profile : file.profiles) {
+    auto* sequence = std::get_if<BatsimSequence>(&profile.what);
     if (sequence == nullptr) continue;
-    for (const std::string& part : sequence->parts)
-      if (file.profile(part) == nullptr)
+    for (const std::string& part : sequence->names) {
+      if (const auto at = names.find(part))
+        sequence->parts.push_back(*at);
+      else
         errors.add(profile.line,
                    "profile " + excerpt(profile.name) + ": seq",
-                   "names '" + excerpt(part) +
-                       "', needed the name of one of the profiles; correct it or add the profile");
+                   "names " + no_profile(part));
+    }
   }
 }
 
 }  // namespace
-
-const BatsimProfile* BatsimFile::profile(std::string_view name) const {
-  for (const BatsimProfile& candidate : profiles)
-    if (candidate.name == name) return &candidate;
-  return nullptr;
-}
 
 Result<BatsimFile> parse_batsim(std::string_view text,
                                 const std::string& file_name,
@@ -190,9 +207,10 @@ Result<BatsimFile> parse_batsim(std::string_view text,
     if (!top.has("nb_res")) top.missing("nb_res", "\"nb_res\": 32");
     top.integer("nb_res", file.hosts, 1, kHostsMax);
     read_profiles(top, names, file, errors);
-    check_parts(file, errors);
+    const ProfileNames profiles(file.profiles);
+    find_parts(profiles, file, errors);
     if (!top.has("jobs")) top.missing("jobs", "\"jobs\": []");
-    JobReader jobs(file, errors);
+    JobReader jobs(profiles, file, errors);
     for (const JsonNode& node : top.items("jobs")) jobs.read(node);
   }
   std::sort(file.old_names.begin(), file.old_names.end());

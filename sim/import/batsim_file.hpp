@@ -42,8 +42,9 @@ struct BatsimHomogeneous {
 
 /// Other profiles one after the other, all of it `repeat` times.
 struct BatsimSequence {
-  std::vector<std::string> parts;  ///< Names.
-  std::int64_t repeat = 1;         ///< At least 1.
+  std::vector<std::string> names;    ///< Of the parts, as written.
+  std::vector<std::uint32_t> parts;  ///< Their indices in `BatsimFile::profiles`.
+  std::int64_t repeat = 1;           ///< At least 1.
 };
 
 /// Every host reads and writes.
@@ -104,9 +105,6 @@ struct BatsimFile {
   std::vector<BatsimJob> jobs;  ///< In the order of the file.
   std::vector<BatsimProfile> profiles;
   std::vector<std::string> old_names;  ///< Types of before v5 that were mapped, sorted.
-
-  /// The profile of this name; null: there is none.
-  const BatsimProfile* profile(std::string_view name) const;
 };
 
 /// Which names of profile types are read.

@@ -151,7 +151,7 @@ BatsimSequence read_sequence(const JsonReader& reader) {
     reader.fail("seq", "names no profile, at least one is needed; add for example [\"compute\"]");
   for (const JsonNode& part : reader.items("seq")) {
     if (part.is(JsonKind::Text)) {
-      sequence.parts.push_back(part.text);
+      sequence.names.push_back(part.text);
     } else {
       reader.errors().add(part.line,
                           reader.subject() + ": seq",

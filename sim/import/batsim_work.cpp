@@ -28,6 +28,11 @@ std::string too_long() {
          " stages, fewer are needed; lower the repeat of inner sequences";
 }
 
+std::string too_much_traffic() {
+  return "comes to more than " + std::to_string(kTransfersMax) +
+         " transfers, fewer are needed; lower the repeat of inner sequences";
+}
+
 std::string append_parallel(const BatsimParallel& task, std::int32_t hosts, Stages& stages) {
   if (task.hosts() != static_cast<std::size_t>(hosts))
     return "is for " + std::to_string(task.hosts()) + " hosts, but the job has " +
@@ -78,8 +83,8 @@ bool holds(const BatsimFile& file, const BatsimProfile& profile) {
   if (std::holds_alternative<T>(profile.what)) return true;
   const auto* sequence = std::get_if<BatsimSequence>(&profile.what);
   if (sequence == nullptr) return false;
-  return std::any_of(sequence->parts.begin(), sequence->parts.end(), [&](const std::string& part) {
-    return holds<T>(file, *file.profile(part));
+  return std::any_of(sequence->parts.begin(), sequence->parts.end(), [&](std::uint32_t part) {
+    return holds<T>(file, file.profiles[part]);
   });
 }
 
@@ -108,18 +113,19 @@ std::string BatsimWorkBuilder::append_sequence(const BatsimSequence& sequence,
     return "holds sequences more than " + std::to_string(kSequenceDepthMax) +
            " deep, or holds itself, which never ends; take it apart";
   const std::size_t begin = stages.size();
-  for (const std::string& part : sequence.parts) {
-    const BatsimProfile* profile = file_.profile(part);
-    if (std::string wrong = append(*profile, hosts, depth + 1, stages); !wrong.empty())
-      return wrong;
+  std::size_t transfers = 0;
+  for (const std::uint32_t part : sequence.parts) {
+    const std::size_t from = stages.size();
+    std::string wrong = append(file_.profiles[part], hosts, depth + 1, stages);
+    if (!wrong.empty()) return wrong;
+    transfers += transfers_in(stages, from);
+    if (transfers > kTransfersMax) return too_much_traffic();
   }
   const std::size_t once = stages.size() - begin;
   if (once > kBatsimStagesMax ||
       static_cast<std::uint64_t>(repeat) > kBatsimStagesMax / std::max<std::size_t>(1, once))
     return too_long();
-  if (transfers_in(stages, begin) * static_cast<std::size_t>(repeat) > kTransfersMax)
-    return "comes to more than " + std::to_string(kTransfersMax) +
-           " transfers, fewer are needed; lower the repeat of inner sequences";
+  if (transfers * static_cast<std::size_t>(repeat) > kTransfersMax) return too_much_traffic();
   stages.reserve(begin + once * static_cast<std::size_t>(repeat));
   for (std::int64_t turn = 1; turn < repeat; ++turn)
     for (std::size_t i = 0; i < once; ++i) stages.push_back(ProgramStage(stages[begin + i]));

@@ -28,6 +28,9 @@ bool repeat_from(std::size_t begin, std::int64_t times, Stages& stages) {
   if (static_cast<std::uint64_t>(times) > kElastisimStagesMax / once) return false;
   const std::size_t all = begin + once * static_cast<std::size_t>(times);
   if (all > kElastisimStagesMax) return false;
+  std::size_t transfers = 0;
+  for (std::size_t i = begin; i < stages.size(); ++i) transfers += stages[i].transfers.size();
+  if (transfers * static_cast<std::size_t>(times) > kElastisimTransfersMax) return false;
   stages.reserve(all);
   for (std::size_t i = begin + once; i < all; ++i)
     stages.push_back(scenarios::ProgramStage(stages[i - once]));
@@ -75,8 +78,9 @@ std::string ElastisimPlan::append_all(const ElastisimJob& job,
   for (const ElastisimPhase& phase : application.phases) fits = fits && append(phase);
   if (!stages.wrong().empty()) return stages.wrong();
   if (fits) return {};
-  return "comes to more than " + std::to_string(kElastisimStagesMax) +
-         " stages, fewer are needed; lower its iterations";
+  return "comes to more than " + std::to_string(kElastisimStagesMax) + " stages, or to more than " +
+         std::to_string(kElastisimTransfersMax) +
+         " transfers, fewer are needed; lower its iterations";
 }
 
 std::string ElastisimPlan::shape(const ElastisimJob& job, std::int32_t nodes, Shape& shape) const {

@@ -118,6 +118,10 @@ void ElastisimStages::push(ProgramStage stage, Stages& stages) {
   if (stages.size() >= kElastisimStagesMax)
     return fail("makes more than " + std::to_string(kElastisimStagesMax) +
                 " stages of the job, fewer are needed; lower its iterations");
+  transfers_ += stage.transfers.size();
+  if (transfers_ > kElastisimTransfersMax)
+    return fail("makes more than " + std::to_string(kElastisimTransfersMax) +
+                " transfers of the job, fewer are needed; lower its iterations");
   stages.push_back(std::move(stage));
 }
 
@@ -305,10 +309,11 @@ void ElastisimStages::append_task(const ElastisimTask& task, Stages& stages) {
   task_ = &task;
   const std::int64_t turns = times(task.iterations);
   for (std::int64_t turn = 0; turn < turns && wrong_.empty(); ++turn) {
-    const std::size_t before = stages.size();
+    const std::size_t stages_before = stages.size();
+    const std::size_t pending_before = pending_.size();
     append_once(task, stages);
     // Turns that add nothing would go on for long, and come to nothing.
-    if (stages.size() == before && pending_.empty()) return;
+    if (stages.size() == stages_before && pending_.size() == pending_before) return;
     if (pending_.size() > 4 * kElastisimStagesMax)
       return fail("reads or writes too often without waiting; let it wait now and then");
   }

@@ -13,6 +13,9 @@ namespace orrery::sim {
 /// Most stages of one program, repetitions written out.
 inline constexpr std::size_t kElastisimStagesMax = 20'000;
 
+/// Most transfers of one program, repetitions written out.
+inline constexpr std::size_t kElastisimTransfersMax = 1'000'000;
+
 /// How fast the parts of a node are.
 struct ElastisimNode {
   double host_flops = 0;        ///< Per second; 0: as the platform file says, if there is one.
@@ -64,6 +67,7 @@ class ElastisimStages {
   std::int32_t gpus_;
   const ElastisimNode& node_;
   std::vector<scenarios::RankTransfer> pending_;  ///< Asynchronous; beside the next stage.
+  std::size_t transfers_ = 0;                     ///< Of all stages.
   const ElastisimTask* task_ = nullptr;           ///< For messages.
   std::string wrong_;
 };

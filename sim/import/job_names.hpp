@@ -1,9 +1,12 @@
 // Names of jobs that foreign files call whatever they like.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace orrery::sim {
 
@@ -16,7 +19,11 @@ class JobNames {
   std::string name(std::string_view id, std::string& label);
 
  private:
+  std::string numbered(const std::string& wanted);
+
   std::set<std::string, std::less<>> used_;
+  /// By what stands before the number, and by its digits: the least number not tried there yet.
+  std::map<std::pair<std::string, int>, std::int64_t> next_;
 };
 
 }  // namespace orrery::sim

@@ -195,6 +195,39 @@ TEST(BatsimReader, ProfilesThatNeverEndOrDoNotFitAreRefused) {
   EXPECT_THAT(refusal(job, doubling), HasSubstr("more than 10000 stages"));
 }
 
+TEST(BatsimReader, TransfersAreRefusedBeforeAllOfThemAreWrittenOut) {
+  // A hundred times what may be: of each of ten thousand stages those between 200 hosts.
+  std::string profiles = R"("m": {"type": "ParallelTaskProfile", "com": [1)";
+  for (int i = 1; i < 200 * 200; ++i) profiles += ",1";
+  profiles += R"(]}, "p": {"type": "SequentialCompositionProfile", "seq": ["m")";
+  for (int i = 1; i < 10'000; ++i) profiles += R"(,"m")";
+  EXPECT_THAT(refusal(R"({"id": 1, "subtime": 0, "res": 200, "profile": "p"})", profiles + "]}"),
+              HasSubstr("comes to more than 4000000 transfers"));
+}
+
+// Each part looked for among all profiles, this would not end within the test's time.
+TEST(BatsimReader, PartsOfSequencesAreFoundAmongManyProfiles) {
+  constexpr int kSequences = 100'000;
+  std::string jobs;
+  std::string profiles;
+  for (int i = 0; i < kSequences; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string other = std::to_string(kSequences - 1 - i);
+    if (i > 0) jobs += ",", profiles += ",";
+    jobs += R"({"id": )" + number + R"(, "subtime": 0, "res": 1, "profile": "s)" + number + "\"}";
+    profiles += R"("s)" + number + R"(": {"type": "composed", "seq": ["d)" + number + R"(", "d)" +
+                other + R"(", "d)" + other + R"("]}, "d)" + number +
+                R"(": {"type": "delay", "delay": )" + std::to_string(i + 1) + "}";
+  }
+  const BatsimFile file = parsed(workload(jobs, profiles));
+  const auto planned_jobs = BatsimJobs::plan(file, {});
+  ASSERT_TRUE(planned_jobs.has_value()) << planned_jobs.errors().front().text();
+  ASSERT_EQ(planned_jobs->size(), static_cast<std::size_t>(kSequences));
+  for (const int i : {0, 1, kSequences - 1})
+    EXPECT_EQ(planned_jobs->make(static_cast<std::size_t>(i), 1).work.units,
+              (i + 1) + 2 * (kSequences - i));
+}
+
 // Whatever delay workload is written comes back as it was.
 TEST(BatsimReader, ReadsBackWhatIsWritten) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {

@@ -55,6 +55,34 @@ TEST(BatsimTrace, WhatIsWrittenIsReadBackButForWhatIsSaid) {
   }
 }
 
+TEST(BatsimTrace, SequencesOfManySequencesAreAddedUpOnceEach) {
+  // Walked part by part, the upper ones are of 10^30 and more delays.
+  constexpr int kLevels = 17;
+  std::string profiles = R"("s0": {"type": "DelayProfile", "delay": 1e-27})";
+  for (int level = 1; level <= kLevels; ++level) {
+    const std::string below = "\"s" + std::to_string(level - 1) + "\"";
+    profiles += ", \"s" + std::to_string(level) +
+                R"(": {"type": "SequentialCompositionProfile", "seq": [)" + below;
+    for (int part = 1; part < 100; ++part) profiles += "," + below;
+    profiles += "]}";
+  }
+  std::string jobs;
+  for (const int level : {14, 15, 16, 17})
+    jobs += (jobs.empty() ? "" : ", ") + (R"({"id": "j)" + std::to_string(level)) +
+            R"(", "subtime": 0, "res": 1, "profile": "s)" + std::to_string(level) + "\"}";
+  const auto file = parse_batsim(
+      R"({"nb_res": 8, "jobs": [)" + jobs + R"(], "profiles": {)" + profiles + "}}", "w.json");
+  ASSERT_TRUE(file.has_value()) << file.errors()[0].text();
+  const auto trace = batsim_trace(*file);
+  ASSERT_TRUE(trace.has_value());
+  ASSERT_EQ(trace->jobs.size(), 3U);
+  EXPECT_NEAR(trace->jobs[0].duration.in_seconds(), 10, 1e-3);
+  EXPECT_NEAR(trace->jobs[1].duration.in_seconds(), 1e3, 1e-3);
+  EXPECT_NEAR(trace->jobs[2].duration.in_seconds(), 1e5, 1e-1);
+  EXPECT_EQ(trace->report.counted(TraceReason::NoRunTime, TraceAction::Dropped), 1U)
+      << "deeper than 16";
+}
+
 TEST(BatsimTrace, ThePublicWorkloadsAreAccountedFor) {
   const std::filesystem::path folder =
       std::filesystem::path(ORRERY_SOURCE_ROOT) / "../shared/traces/batsim";

@@ -221,6 +221,34 @@ TEST(ElastisimReader, RefusesWhatComesToNothing) {
               HasSubstr("num_nodes_min: is 3, above its maximum of 2"));
 }
 
+TEST(ElastisimReader, TurnsThatAddNothingAreCutShortBesideWhatIsUnderWay) {
+  const auto made = stages(
+      R"({"type": "sequence", "tasks": [
+           {"type": "pfs_write", "bytes": 3e9, "pattern": "root_only", "async": true},
+           {"type": "sequence", "iterations": 1e9, "tasks": [
+             {"type": "sequence", "iterations": 1e9, "tasks": [
+               {"type": "pfs_write", "bytes": 0, "pattern": "total", "async": true}]}]},
+           {"type": "idle", "delay": 1, "pattern": "uniform"}]})",
+      2);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].transfers.size(), 1U);
+}
+
+TEST(ElastisimReader, TransfersAreRefusedBeforeAllOfThemAreWrittenOut) {
+  const auto wrong = [](const std::string& writes, const std::string& turns) {
+    return planned(R"({"type": "sequence", "iterations": )" + turns + R"(, "tasks": [
+                    {"type": "pfs_write", "bytes": 1e9, "pattern": "all_ranks", "async": true,
+                     "iterations": )" +
+                       writes + R"(}, {"type": "idle", "delay": 1, "pattern": "uniform"}]})",
+                   R"("type": "rigid", "num_nodes": 1)")
+        .wrong;
+  };
+  EXPECT_THAT(wrong("70000", "20"), HasSubstr("makes more than 1000000 transfers of the job"));
+  // With the three iterations of the phase.
+  EXPECT_THAT(wrong("100", "4000"), HasSubstr("or to more than 1000000 transfers"));
+  EXPECT_EQ(wrong("100", "3000"), "");
+}
+
 // Whatever jobs are written come back as they were.
 TEST(ElastisimReader, ReadsBackWhatIsWritten) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
