@@ -17,8 +17,7 @@ void JobTable::add(JobId id, const JobFacts& facts) {
   invariant(!id.is_none() && id.index() >= rows_.size(),
             "jobs are added in the order of their ids");
   invariant(!facts.submitted.is_never(), "a job in the table was submitted at some time");
-  const std::uint16_t profile = profile_number(facts.profile);
-  const std::uint32_t owner = owner_number(facts);
+  const std::uint32_t labels = labels_number(facts);
   while (rows_.size() <= id.index()) rows_.emplace_back();
   name_end_.resize(id.index(), static_cast<std::uint32_t>(names_.size()));
   names_ += facts.name;
@@ -29,8 +28,7 @@ void JobTable::add(JobId id, const JobFacts& facts) {
   row.submitted = facts.submitted;
   row.time_requested = facts.time_requested;
   row.devices_requested = facts.devices_requested;
-  row.profile = profile;
-  row.owner = owner;
+  row.labels = labels;
 }
 
 std::string_view JobTable::name(JobId id) const {
@@ -38,12 +36,18 @@ std::string_view JobTable::name(JobId id) const {
   return std::string_view(names_).substr(begin, name_end_[id.index()] - begin);
 }
 
-std::uint16_t JobTable::profile_number(std::string_view profile) {
+std::uint32_t JobTable::labels_number(const JobFacts& facts) {
+  const Labels labels{profile_number(facts.profile), owner_number(facts)};
+  const auto next = static_cast<std::uint32_t>(labels_.size());
+  const auto [known, is_new] = labels_numbers_.emplace(labels, next);
+  if (is_new) labels_.push_back(labels);
+  return known->second;
+}
+
+std::uint32_t JobTable::profile_number(std::string_view profile) {
   const auto known = profile_numbers_.find(profile);
   if (known != profile_numbers_.end()) return known->second;
-  invariant(profiles_.size() < std::numeric_limits<std::uint16_t>::max(),
-            "a workload names fewer than 65535 profiles");
-  const auto number = static_cast<std::uint16_t>(profiles_.size());
+  const auto number = static_cast<std::uint32_t>(profiles_.size());
   profiles_.emplace_back(profile);
   profile_numbers_.emplace(profile, number);
   return number;

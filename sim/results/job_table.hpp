@@ -46,8 +46,7 @@ struct JobOutcome {
   std::uint32_t reschedules = 0;
   std::uint32_t preemptions = 0;
   std::uint32_t node_losses = 0;
-  std::uint32_t owner = 0;    ///< See `JobTable::owner`.
-  std::uint16_t profile = 0;  ///< See `JobTable::profile`.
+  std::uint32_t labels = 0;  ///< See `JobTable::profile` and `JobTable::owner`.
   JobPhase phase = JobPhase::Pending;
   Reason reason = Reason::Submitted;
 
@@ -89,19 +88,32 @@ class JobTable {
   /// The name given with `add`; valid until the next `add`.
   std::string_view name(JobId id) const;
 
-  std::string_view profile(const JobOutcome& row) const { return profiles_[row.profile]; }
+  std::string_view profile(const JobOutcome& row) const {
+    return profiles_[labels_[row.labels].profile];
+  }
 
-  const JobOwner& owner(const JobOutcome& row) const { return owners_[row.owner]; }
+  const JobOwner& owner(const JobOutcome& row) const { return owners_[labels_[row.labels].owner]; }
 
  private:
-  std::uint16_t profile_number(std::string_view profile);
+  /// What many jobs have in common, and a row has no room for: where it stands.
+  struct Labels {
+    std::uint32_t profile = 0;
+    std::uint32_t owner = 0;
+
+    friend auto operator<=>(const Labels&, const Labels&) = default;
+  };
+
+  std::uint32_t labels_number(const JobFacts& facts);
+  std::uint32_t profile_number(std::string_view profile);
   std::uint32_t owner_number(const JobFacts& facts);
 
   PagedArray<JobOutcome> rows_;
   std::string names_;                    // All names one after the other,
   std::vector<std::uint32_t> name_end_;  // [id]: where each ends.
+  std::vector<Labels> labels_;
+  std::map<Labels, std::uint32_t> labels_numbers_;
   std::vector<std::string> profiles_;
-  std::map<std::string, std::uint16_t, std::less<>> profile_numbers_;
+  std::map<std::string, std::uint32_t, std::less<>> profile_numbers_;
   std::vector<JobOwner> owners_;
   std::map<JobOwner, std::uint32_t> owner_numbers_;
   std::uint32_t last_owner_ = 0;  // Of the job added last: the next one's is often the same.

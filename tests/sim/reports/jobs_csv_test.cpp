@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
 
 #include "sim/results/time_text.hpp"
 #include "tests/sim/reports/changing_job.hpp"
@@ -126,6 +127,22 @@ TEST(JobTable, GapsAreNoJobsAndNamesKeepTheirPlace) {
 TEST(JobTable, ARowTakesLessThanAHundredBytesWithAllThatStandsBesideIt) {
   // The row, the end of its name, ten letters of name, and 16 for what others keep.
   EXPECT_LE(sizeof(JobOutcome) + 4 + 10 + 8 + 8, 100U);
+}
+
+TEST(JobTable, AProfileOfItsOwnForEachOfManyJobsIsKept) {
+  // As converters write them: a profile for each run time.
+  constexpr std::uint32_t kJobs = 200'000;
+  JobTable jobs;
+  for (std::uint32_t i = 0; i < kJobs; ++i)
+    jobs.add(JobId(i),
+             {.name = "j",
+              .profile = std::to_string(i),
+              .submitted = at_ms(0),
+              .name_space = i % 2 == 0 ? "default" : "team"});
+  for (std::uint32_t i = 0; i < kJobs; ++i) {
+    ASSERT_EQ(jobs.profile(jobs[JobId(i)]), std::to_string(i));
+    ASSERT_EQ(jobs.owner(jobs[JobId(i)]).name_space, i % 2 == 0 ? "default" : "team");
+  }
 }
 
 TEST(JobTable, OwnersAreKeptOnceEach) {
