@@ -91,14 +91,19 @@ int PhillyJobBuilder::size(const RawJob& raw) {
 }
 
 std::optional<std::string> PhillyJobBuilder::unique_name(const std::string& id) {
-  const int use = ++uses_[id];
-  if (use == 1) return id;
-  if (options_.duplicates == OddRows::Drop) {
+  const auto [known, is_new] = numbers_.try_emplace(id, 2);
+  if (is_new && !made_.contains(id)) return id;
+  if (!is_new && options_.duplicates == OddRows::Drop) {
     report_.count(TraceReason::ExactDuplicate, TraceAction::Dropped);
     return std::nullopt;
   }
-  report_.count(TraceReason::ExactDuplicate, TraceAction::Altered);
-  return id + "-" + std::to_string(use);
+  report_.count(is_new ? TraceReason::NameUsedBefore : TraceReason::ExactDuplicate,
+                TraceAction::Altered);
+  std::string name;
+  do {
+    name = id + "-" + std::to_string(known->second++);
+  } while (numbers_.contains(name) || !made_.insert(name).second);
+  return name;
 }
 
 bool PhillyJobBuilder::drops(TraceReason reason, OddRows choice) {

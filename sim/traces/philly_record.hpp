@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/traces/trace.hpp"
@@ -85,7 +86,9 @@ class PhillyJobBuilder {
   TraceReport report_;
   std::vector<TraceJob> jobs_;
   std::vector<OpenAttempt> open_attempts_;
-  std::unordered_map<std::string, int> uses_;  // Of each id; looked up, never walked.
+  // The next number behind each id, and the names with one; looked up, never walked.
+  std::unordered_map<std::string, int> numbers_;
+  std::unordered_set<std::string> made_;
   Instant last_mentioned_;
 };
 

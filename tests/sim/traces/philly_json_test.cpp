@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace orrery::sim {
 namespace philly_json_tests {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -105,6 +107,23 @@ TEST(PhillyJson, SizesThatDifferAndIdsThatRepeatAreMended) {
   EXPECT_EQ(trace->jobs[1].duration, Duration::seconds(1));
   EXPECT_EQ(trace->report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
   EXPECT_THAT(parse_json(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(1));
+}
+
+TEST(PhillyJson, NumbersOfIdsThatRepeatMakeNoIdOfAnother) {
+  const std::string run =
+      "[" + attempt("\"2017-10-07 02:10:00\"", "\"2017-10-07 02:20:00\"", "\"g\"") + "]";
+  std::string text;
+  for (const char* id : {"x-2", "x", "x", "x", "x-3", "x-4"})
+    text += (text.empty() ? "[" : ",") + record(id, run);
+  text += "]";
+  const auto trace = parse_json(text);
+  ASSERT_TRUE(trace.has_value()) << trace.errors()[0].text();
+  std::vector<std::string> names;
+  for (const TraceJob& job : trace->jobs) names.push_back(job.name);
+  EXPECT_THAT(names, ElementsAre("x-2", "x", "x-3", "x-4", "x-3-2", "x-4-2"));
+  EXPECT_EQ(trace->report.counted(TraceReason::ExactDuplicate, TraceAction::Altered), 2U);
+  EXPECT_EQ(trace->report.counted(TraceReason::NameUsedBefore, TraceAction::Altered), 2U);
+  EXPECT_THAT(parse_json(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(4));
 }
 
 TEST(PhillyJson, BrokenRecordsAreReportedWithTheirLines) {
