@@ -22,6 +22,11 @@ std::int64_t part_of(std::int64_t amount, std::int64_t parts) {
   return (amount + parts - 1) / parts;
 }
 
+/// Steps that a job makes in its time.
+double whole_steps(const TraceJob& job, double speed) {
+  return std::round(job.duration.in_seconds() * speed);
+}
+
 /// What became of the rows, in the words of the reports.
 void count_rows(const TraceReport& report, bool fills, WorkloadAccount& account) {
   account.rows_read = report.rows;
@@ -111,7 +116,8 @@ class TraceSource final : public JobSource {
     if (!speed) return;  // Rows with durations of their own may be of kinds that are not there.
     spec.profile = job.kind;
     out.speeds = speeds_;
-    out.work.units = std::round(job.duration.in_seconds() * *speed);
+    // Work of no unit would be work without an end.
+    out.work.units = std::max(1.0, whole_steps(job, *speed));
     out.work.base_rate = *speed;
   }
 
@@ -236,6 +242,19 @@ Result<std::shared_ptr<const DeviceSpeeds>> load_speeds(const Scenario& scenario
   for (const NodeGroup& group : scenario.groups)
     if (group.devices > 0 && !table->has_model(group.device_model)) return none;
   return std::make_shared<const DeviceSpeeds>(std::move(*table));
+}
+
+void count_short_jobs(const TraceWorkload& workload,
+                      const Trace& trace,
+                      const DeviceSpeeds& speeds,
+                      WorkloadAccount& account) {
+  if (workload.fill > 0) return;  // Jobs have no times there.
+  ReasonCount rows{"time too short for a step, taken as one", 0};
+  for (const TraceJob& job : trace.jobs) {
+    const auto speed = speeds.steps_per_second(workload.speeds_of, job.kind, job.gpus);
+    if (speed && whole_steps(job, *speed) < 1) ++rows.rows;
+  }
+  if (rows.rows > 0) account.altered.push_back(rows);
 }
 
 std::unique_ptr<JobSource> play_trace(const Scenario& scenario,

@@ -55,6 +55,12 @@ Result<Trace> load_trace(const scenarios::Scenario& scenario,
 Result<std::shared_ptr<const DeviceSpeeds>> load_speeds(const scenarios::Scenario& scenario,
                                                         const scenarios::TraceWorkload& workload);
 
+/// Counts in `account` the jobs whose time is too short for a whole step at their speed.
+void count_short_jobs(const scenarios::TraceWorkload& workload,
+                      const Trace& trace,
+                      const DeviceSpeeds& speeds,
+                      WorkloadAccount& account);
+
 /// The jobs of `trace`; all outlive the source. `speeds` may be null.
 std::unique_ptr<JobSource> play_trace(const scenarios::Scenario& scenario,
                                       const scenarios::TraceWorkload& workload,

@@ -190,6 +190,8 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     if (!speeds) return speeds.errors();
     out.models_.speeds = std::move(*speeds);
     out.models_.speeds_of = from->speeds_of;
+    if (out.models_.speeds != nullptr)
+      count_short_jobs(*from, out.trace_, *out.models_.speeds, out.account_);
   }
   Result<ImportedWorkload> imported = ImportedWorkload::load(scenario, out.account_);
   if (!imported) return imported.errors();

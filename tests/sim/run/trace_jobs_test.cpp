@@ -245,6 +245,28 @@ TEST(TraceWorkloads, WhatTheClusterCannotBeAskedForIsCounted) {
   EXPECT_EQ(summary.workload.dropped, (std::vector<ReasonCount>{{"beyond-limit", 1}}));
 }
 
+TEST(TraceWorkloads, AJobTooShortForAStepMakesOne) {
+  const Folder folder;
+  const std::string speeds =
+      folder.write("speeds.json", R"x({"v100": {"('A', 1)": {"null": 0.3}}})x");
+  const std::string file = folder.write("short.trace",
+                                        "A\tc\td\t-s\t0\t1\t1\tstatic\t1\t-1\t1\t0\n"
+                                        "A\tc\td\t-s\t0\t1\t1\tstatic\t1\t-1\t1.5\t0\n"
+                                        "A\tc\td\t-s\t0\t1\t1\tstatic\t1\t-1\t30\t0\n");
+  for (const std::string timing : {"gavel", "simple"}) {
+    const Summary summary =
+        run(scenario_of("policy: fifo\ntiming: " + timing +
+                        "\nuntil: 10000s\ncluster: {nodes: 1, gpus_per_node: 4, gpu: v100}\n"
+                        "workload: {format: gavel, file: " +
+                        file + ", throughputs: " + speeds + "}\n"));
+    EXPECT_EQ(summary.jobs_finished, 3U) << timing;
+    EXPECT_GE(summary.jct_avg_s, (3.3 + 3.3 + 30) / 3) << timing;
+    EXPECT_EQ(summary.workload.altered,
+              (std::vector<ReasonCount>{{"time too short for a step, taken as one", 2}}))
+        << timing;
+  }
+}
+
 TEST(TraceWorkloads, JobsThatFillTheClusterComeInOrderOfADrawAndStay) {
   const Folder folder;
   std::string text =
