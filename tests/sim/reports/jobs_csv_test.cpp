@@ -60,6 +60,29 @@ TEST_F(ChangingJob, IsOneRowWithTheSumsOverItsSegments) {
             "30.000000,60.000000,2.000000,3,3,0,2,1,0\n");
 }
 
+TEST(JobsCsv, WhatIsHeldUntilTheEndIsHeardOfDoesNotCount) {
+  Recorded run({tests::nodes_of(1, 4)});
+  const JobId id = run.come(tests::job("two").replicas(2));
+  JobTable jobs;
+  jobs.add(id, {.name = "two", .submitted = run.now});
+  run.plan(tests::grant(id, 2));
+  run.settle();
+  run.tell();
+  // Both workers end at 5 s, of which the controller hears a second later, and of the other's two.
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    run.wait_s(rank == 0 ? 6 : 1);
+    run.succeed(id, rank);
+    run.tell();
+  }
+  run.timeline.close(run.now);
+  ASSERT_EQ(run.timeline.segments_of(id).size(), 2U);
+  jobs[id].started = at_ms(0);
+  jobs[id].finished = at_ms(5000);
+  jobs[id].phase = JobPhase::Succeeded;
+  const std::string row = rows(jobs, &run.timeline);
+  EXPECT_TRUE(row.ends_with(",5.000000,1.000000,5.000000,10.000000,2.000000,2,2,0,0,0,0\n")) << row;
+}
+
 TEST(JobsCsv, WhatAJobHeldIsEmptyWhereSegmentsWereLeftOut) {
   Recorded run({tests::nodes_of(1, 4)}, {.segments_max = 0});
   const JobId id = run.come(tests::job("same").replicas(2));
