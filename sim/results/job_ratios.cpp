@@ -11,18 +11,18 @@ __extension__ using Wide = __int128;
 /// What all jobs that are there ask for, added up over time. Time only goes on.
 class Demand {
  public:
-  void change(std::int64_t devices) { devices_ += devices; }
+  void change(std::int64_t thousandths) { thousandths_ += thousandths; }
 
-  /// Device-nanoseconds from the beginning to `at`.
+  /// Thousandths of device-nanoseconds from the beginning to `at`.
   Wide until(Instant at) {
-    sum_ += static_cast<Wide>(devices_) * (at - now_).ns;
+    sum_ += static_cast<Wide>(thousandths_) * (at - now_).ns;
     now_ = at;
     return sum_;
   }
 
  private:
   Instant now_ = Instant::zero();
-  std::int64_t devices_ = 0;
+  std::int64_t thousandths_ = 0;
   Wide sum_ = 0;
 };
 
@@ -52,9 +52,9 @@ std::vector<JobInstant> ends_in_order(const JobTable& jobs, Instant end) {
   return out;
 }
 
-/// By index: device-nanoseconds that all jobs ask for from the job's submission to its end; of a
-/// job that ends after its submission. One pass in the order of time, since a million jobs are
-/// asked about: a list of all changes took a quarter of the run's memory.
+/// By index: thousandths of device-nanoseconds that all jobs ask for from the job's submission to
+/// its end; of a job that ends after its submission. One pass in the order of time, since a million
+/// jobs are asked about: a list of all changes took a quarter of the run's memory.
 std::vector<Wide> asked_during(const JobTable& jobs, Instant end) {
   const std::vector<JobInstant> submissions = submissions_in_order(jobs);
   auto next = submissions.begin();
@@ -63,10 +63,10 @@ std::vector<Wide> asked_during(const JobTable& jobs, Instant end) {
   for (const auto& [at, leaver] : ends_in_order(jobs, end)) {
     for (; next != submissions.end() && next->first <= at; ++next) {
       asked[next->second] -= demand.until(next->first);
-      demand.change(jobs.rows()[next->second].devices_requested);
+      demand.change(jobs.thousandths_requested(next->second));
     }
     asked[leaver] += demand.until(at);
-    demand.change(-jobs.rows()[leaver].devices_requested);
+    demand.change(-jobs.thousandths_requested(leaver));
   }
   return asked;
 }
@@ -111,9 +111,11 @@ std::vector<JobRatios> job_ratios(const JobTable& jobs,
       const auto whole = static_cast<double>(jct.ns);
       ratios.slowdown = std::max(1.0, whole / alone);
       double contention = 1;
-      if (devices > 0)
-        contention =
-            std::max(1.0, static_cast<double>(asked[index]) / whole / static_cast<double>(devices));
+      if (devices > 0) {
+        // Whole devices first: where all jobs ask for those, it is the number that it was.
+        const auto devices_asked = static_cast<double>(asked[index]) / 1000;
+        contention = std::max(1.0, devices_asked / whole / static_cast<double>(devices));
+      }
       ratios.fairness = whole / (alone * contention);
     }
     out.push_back(ratios);

@@ -29,6 +29,9 @@ void JobTable::add(JobId id, const JobFacts& facts) {
   row.time_requested = facts.time_requested;
   row.devices_requested = facts.devices_requested;
   row.labels = labels;
+  const std::int64_t thousandths = facts.thousandths_requested;
+  if (thousandths > 0 && thousandths != std::int64_t{facts.devices_requested} * 1000)
+    parts_requested_[static_cast<std::uint32_t>(id.index())] = thousandths;
 }
 
 std::string_view JobTable::name(JobId id) const {

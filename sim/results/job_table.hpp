@@ -20,10 +20,11 @@ struct JobFacts {
   std::string_view name;     ///< As in the workload's file: `jobs.csv` and `events.jsonl` show it.
   std::string_view profile;  ///< Throughput model or application; may be empty.
   Instant submitted;
-  std::int32_t devices_requested = 0;  ///< Of the whole job at its minimum.
-  Duration time_requested;             ///< Stated run time; zero where none.
-  std::string_view name_space;         ///< Of the job in the controller.
-  std::string_view group;              ///< Likewise; may be empty.
+  std::int32_t devices_requested = 0;      ///< Of the whole job at its minimum.
+  std::int64_t thousandths_requested = 0;  ///< Parts counted as parts; 0: as `devices_requested`.
+  Duration time_requested;                 ///< Stated run time; zero where none.
+  std::string_view name_space;             ///< Of the job in the controller.
+  std::string_view group;                  ///< Likewise; may be empty.
 };
 
 /// Whose a job is.
@@ -92,6 +93,13 @@ class JobTable {
     return profiles_[labels_[row.labels].profile];
   }
 
+  /// Thousandths of devices of the whole job at its minimum.
+  std::int64_t thousandths_requested(std::uint32_t index) const {
+    const auto parts = parts_requested_.find(index);
+    return parts != parts_requested_.end() ? parts->second
+                                           : std::int64_t{rows_[index].devices_requested} * 1000;
+  }
+
   const JobOwner& owner(const JobOutcome& row) const { return owners_[labels_[row.labels].owner]; }
 
  private:
@@ -110,6 +118,8 @@ class JobTable {
   PagedArray<JobOutcome> rows_;
   std::string names_;                    // All names one after the other,
   std::vector<std::uint32_t> name_end_;  // [id]: where each ends.
+  /// By index, of jobs that ask for parts of devices: their thousandths.
+  std::map<std::uint32_t, std::int64_t> parts_requested_;
   std::vector<Labels> labels_;
   std::map<Labels, std::uint32_t> labels_numbers_;
   std::vector<std::string> profiles_;

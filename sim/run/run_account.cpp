@@ -45,8 +45,11 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
   if (!spec.roles.empty())
     for (std::size_t r = 0; r < spec.roles.size(); ++r) {
       const bool sized = spec.rigid_replicas > 0 && elastic_role(spec).index() == r;
-      facts.devices_requested +=
-          (sized ? spec.rigid_replicas : spec.roles[r].min_replicas) * spec.roles[r].bundle.devices;
+      const Bundle& bundle = spec.roles[r].bundle;
+      const std::int32_t replicas = sized ? spec.rigid_replicas : spec.roles[r].min_replicas;
+      facts.devices_requested += replicas * bundle.devices;
+      facts.thousandths_requested +=
+          std::int64_t{replicas} * bundle.devices * bundle.share.thousandths;
     }
   facts.time_requested = spec.estimate;
   facts.name_space = namespace_of(spec.name);

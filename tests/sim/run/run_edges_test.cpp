@@ -120,6 +120,16 @@ TEST(RunEdges, AJobThatRanAndWaitsAtTheEndCountsToIt) {
   EXPECT_LE(report.summary.gpu_utilization, 1);
 }
 
+TEST(RunEdges, JobsThatShareADeviceDoNotContendForIt) {
+  const RunReport report =
+      run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 1}\n"
+          "jobs:\n"
+          "  - {name: a, gpus: 0.5, work: 100s}\n"
+          "  - {name: b, gpus: 0.5, work: 100s}\n");
+  EXPECT_EQ(report.summary.jobs_finished, 2U);
+  EXPECT_DOUBLE_EQ(report.summary.ftf_avg, 1);
+}
+
 // In place, a job pauses for a rescale; those that start anew afterwards have nothing to wait for.
 TEST(RunEdges, APauseEndsWithTheWorkersThatPaused) {
   const RunReport report =
