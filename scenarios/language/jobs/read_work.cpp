@@ -159,6 +159,16 @@ void set_units(const MapReader& reader,
   if (!reader.has("throughput")) reader.missing("throughput", "{units: 90000, throughput: 120}");
 }
 
+/// A unit mistaken makes ages, which time in nanoseconds does not hold.
+void check_length(const MapReader& reader, const JobSpec& spec, const WorkSpec& work) {
+  const std::int32_t replicas =
+      spec.roles.empty() ? 1 : std::max(1, spec.roles[elastic_role(spec).index()].min_replicas);
+  if (work.units > 0 && rate_of(work, replicas) > 0 && run_time(work, replicas).is_forever())
+    reader.fail("units",
+                "take more than 292 years with the fewest replicas, less is needed; correct the "
+                "units or the throughput");
+}
+
 /// Work in turns of a loop, which says how long one takes.
 void set_loop(const MapReader& reader, const JobSpec& spec, WorkSpec& work, LoopSpec& loop) {
   read_loop(reader, spec, loop);
@@ -213,7 +223,10 @@ void read_work(const MapReader& job,
   read_scaling(reader, work);
   read_traffic(reader, spec, work);
   if (reader.has("loop")) return;
-  if (!reader.has("duration")) return set_units(reader, spec, scenario, work);
+  if (!reader.has("duration")) {
+    set_units(reader, spec, scenario, work);
+    return check_length(reader, spec, work);
+  }
   for (std::string_view key : {"units", "throughput", "flops_per_unit", "efficiency"})
     if (reader.has(key))
       reader.fail(key, "stands beside 'duration', which says how long the work takes; keep one");

@@ -88,10 +88,10 @@ TEST(RunEdges, AStuckWorkerEndsWhenItIsStuckNoMoreAlsoBesideStages) {
   EXPECT_GT(report.summary.makespan_s, 150);
 }
 
-TEST(RunEdges, WorkThatNeverEndsEndsTheRun) {
+TEST(RunEdges, WorkBeyondTheEndOfTimeEndsTheRun) {
   const RunReport report =
       run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 1}\n"
-          "jobs: [{name: a, gpus: 1, work: {units: 1e12, throughput: 10}}]\n");
+          "jobs: [{name: a, at: 106000d, gpus: 1, work: 1000d}]\n");
   EXPECT_EQ(report.summary.jobs_unfinished, 1U);
 }
 
