@@ -42,18 +42,17 @@ constexpr std::size_t kExpectedMax = 32;
 // Issued orders that may stand before those kept back until they are dropped together.
 constexpr std::size_t kIssuedKept = 4096;
 
-bool is_still_starting(const StartWorkers& order, const WorkerStart& start, const JobState& job) {
+// The worker that an order to start brings up; null where the job has it no more.
+const Worker* worker_of(const StartWorkers& order, const WorkerStart& start, const JobState& job) {
   const auto is_it = [&](const Worker& worker) {
     return worker.incarnation == start.incarnation && worker.birth_rank == start.rank &&
            worker.born == order.generation;
   };
   const std::size_t rank = start.rank.index();
   // Nearly always its present rank still.
-  if (rank < job.workers.size() && is_it(job.workers[rank]))
-    return job.workers[rank].state == WorkerState::Starting;
-  return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
-    return is_it(worker) && worker.state == WorkerState::Starting;
-  });
+  if (rank < job.workers.size() && is_it(job.workers[rank])) return &job.workers[rank];
+  const auto found = std::find_if(job.workers.begin(), job.workers.end(), is_it);
+  return found == job.workers.end() ? nullptr : &*found;
 }
 
 // The workers that an order to start brings up; none for other orders.
@@ -64,16 +63,23 @@ std::pair<JobId, Incarnation> started_by(const Command& order) {
 }
 
 // An order to start may have been overtaken while its record became durable: its node was lost, or
-// the job ended. Workers that are not to start any more are left out; false where none is left.
-bool is_still_meant(Command& order, const State& state) {
+// the job ended. Workers that are not to start any more are left out, and those of them whose ends
+// are waited for go to `awaited`; false where none is left.
+bool is_still_meant(Command& order, const State& state, StartWorkers& awaited) {
   auto* start = std::get_if<StartWorkers>(&order.body);
   if (start == nullptr || order.sequence == state.sequence) return true;
   const JobState* job = state.find(start->job);
   if (job == nullptr) return false;
   // A node that is silent by now would start it at its return, whatever has become of the job.
   std::erase_if(start->workers, [&](const WorkerStart& each) {
-    return state.nodes[each.node.index()].silent || !is_still_starting(*start, each, *job);
+    const Worker* worker = worker_of(*start, each, *job);
+    if (worker != nullptr && worker->state == WorkerState::Draining)
+      awaited.workers.push_back(each);
+    return state.nodes[each.node.index()].silent || worker == nullptr ||
+           worker->state != WorkerState::Starting;
   });
+  awaited.job = start->job;
+  awaited.generation = start->generation;
   return !start->workers.empty();
 }
 
@@ -219,10 +225,12 @@ void Driver::issue_durable() {
     // Counted before it is out: an order is never issued twice by one leader.
     Command& order = outbox_[issued_++];
     const auto [job, incarnation] = started_by(order);
-    if (is_still_meant(order, controller_.state()))
+    StartWorkers awaited;
+    if (is_still_meant(order, controller_.state(), awaited))
       world_.issue(order);
     else
       world_.withheld(job, incarnation);
+    if (!awaited.workers.empty()) world_.never_started(awaited);
   }
   if (issued_ < outbox_.size()) reached(Mark::OrdersKeptBack);
   if (issued_ < outbox_.size() && issued_ < kIssuedKept) return;

@@ -26,6 +26,11 @@ class World {
   /// know; a wrapper that passes calls on passes this one on too.
   virtual void withheld(JobId /*job*/, Incarnation /*incarnation*/) {}
 
+  /// These workers are left out of an order to start, and the controller waits for their ends: they
+  /// were told to stop before the order was issued. A world without agents, whose complete lists
+  /// tell that a worker is not there, answers with their loss; a wrapper passes it on.
+  virtual void never_started(const StartWorkers& /*left_out*/) {}
+
   /// Waits until events are there or `deadline` is reached, whichever is first, and appends the
   /// events in observed order. With a deadline that has passed it only takes what is there.
   /// Returns false when nothing will ever happen in this world without a new command.

@@ -29,6 +29,8 @@ class ControllerHost::CrashingPort final : public World {
 
   void withheld(JobId job, Incarnation incarnation) override { world_->withheld(job, incarnation); }
 
+  void never_started(const StartWorkers& left_out) override { world_->never_started(left_out); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override {
     return world_->wait_events(deadline, events);
   }

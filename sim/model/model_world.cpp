@@ -40,6 +40,22 @@ void ModelWorld::issue(const Command& command) {
   std::visit([this](const auto& body) { cluster_.obey(body); }, command.body);
 }
 
+// Nobody else would say so. A node that is cut off does, by its list, when it is heard again.
+void ModelWorld::never_started(const StartWorkers& left_out) {
+  for (const WorkerStart& start : left_out.workers) {
+    if (cluster_.is_mute(start.node) || cluster_.is_down(start.node)) continue;
+    emit(Origin::Reaction,
+         cluster_.now(),
+         WorkersChanged{left_out.job,
+                        left_out.generation,
+                        start.incarnation,
+                        WorkerFact::Lost,
+                        start.rank,
+                        1,
+                        0});
+  }
+}
+
 void ModelWorld::emit(Origin origin, Instant occurred_at, EventBody body) {
   at_once_.push_back({cluster_.now(), occurred_at, origin, std::move(body)});
 }

@@ -30,6 +30,7 @@ class ModelWorld final : public World, private ClusterListener {
   Instant now() const override { return cluster_.now(); }
 
   void issue(const Command& command) override;
+  void never_started(const StartWorkers& left_out) override;
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
   Instant quiet_until() override;

@@ -57,6 +57,8 @@ class ForkedWorld final : public World {
 
   void withheld(JobId job, Incarnation incarnation) override { world_.withheld(job, incarnation); }
 
+  void never_started(const StartWorkers& left_out) override { world_.never_started(left_out); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
   Instant quiet_until() override { return pending_.empty() ? world_.quiet_until() : now(); }

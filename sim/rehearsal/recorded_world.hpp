@@ -24,6 +24,8 @@ class RecordedWorld final : public World {
 
   void withheld(JobId job, Incarnation incarnation) override { world_.withheld(job, incarnation); }
 
+  void never_started(const StartWorkers& left_out) override { world_.never_started(left_out); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
   /// Which job each submission became; none: it was refused, or not submitted yet.

@@ -51,6 +51,8 @@ class FaultWatch final : public World, public RunObserver {
 
   void withheld(JobId job, Incarnation incarnation) override { world_.withheld(job, incarnation); }
 
+  void never_started(const StartWorkers& left_out) override { world_.never_started(left_out); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override {
     return world_.wait_events(deadline, events);
   }

@@ -25,6 +25,8 @@ class ScriptedWorld final : public World {
     if (on_issue) on_issue(command);
   }
 
+  void never_started(const StartWorkers& order) override { left_out.push_back(order); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override {
     const bool more = !script.empty();
     if (more && script.begin()->first <= deadline) {
@@ -44,6 +46,7 @@ class ScriptedWorld final : public World {
 
   std::map<Instant, std::vector<EventBody>> script;
   std::vector<Command> issued;
+  std::vector<StartWorkers> left_out;
   std::function<void(const Command&)> on_issue;
   Duration back_step;  ///< How far the clock that stamps events is behind.
 

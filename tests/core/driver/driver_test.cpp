@@ -108,6 +108,23 @@ TEST_F(DriverTest, AStartThatAnotherHasReplacedMeanwhileIsNotIssued) {
   EXPECT_THAT(started, ElementsAre(2)) << "the first became durable when it was lost already";
 }
 
+TEST_F(DriverTest, TheWorldIsToldWhichWorkersThatAreToStopNeverStarted) {
+  DelayedStore store(world_, Duration::seconds(30));
+  open(store);
+  world_.at(5, submission(job("a").replicas(2)));
+  world_.at(
+      10, WorkersChanged{JobId{0}, Generation{1}, Incarnation{1}, WorkerFact::Lost, Rank{0}, 1, 0});
+  world_.at(10, StopRequested{2, JobId{0}});
+  ASSERT_EQ(driver_->run(Instant::zero() + Duration::seconds(100)), RunEnd::Finished);
+  EXPECT_EQ(issued(kStart), 0u);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> left_out;
+  for (const StartWorkers& order : world_.left_out)
+    for (const WorkerStart& each : order.workers)
+      left_out.emplace_back(order.generation.value, each.rank.value);
+  // The first rank 0 is known to be lost; its successor, like rank 1, was told to stop.
+  EXPECT_THAT(left_out, ElementsAre(std::pair(1, 1), std::pair(2, 0)));
+}
+
 /// Each look at it takes a millisecond, and it has something to tell each time.
 class BusyWorld final : public World {
  public:
