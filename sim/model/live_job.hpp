@@ -66,7 +66,9 @@ struct LiveJob {
   ModelJob job;
   JobId id;
   std::vector<ModelWorker> workers;        ///< In order of start; ended ones are removed.
-  std::vector<std::int32_t> script_lives;  ///< Per script: how often it has struck.
+  std::vector<std::int32_t> script_lives;  ///< Per script: how often it has struck. Of jobs with
+                                           ///< `lives`: at the first of each worker, how many of
+                                           ///< its lives came up, or ended so.
   Generation generation;                   ///< The newest that any worker was told.
   std::uint32_t world_size = 0;  ///< Workers of the generation that have not done their part,
                                  ///< sub-masters aside.

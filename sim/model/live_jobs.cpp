@@ -55,7 +55,8 @@ LiveJob* LiveJobs::begin(JobId id) const {
   place = JobPlace::live(at);
   job.id = id;
   job.as_of = job.job.submit;
-  job.script_lives.assign(job.job.scripts->size(), 0);
+  // A job has one or the other.
+  job.script_lives.assign(job.job.scripts->size() + job.job.lives->size(), 0);
   job.all_required = true;
   for (const RoleSpec& role : job.job.spec->roles) {
     job.masters += role.master_of.is_none() ? 0 : 1;

@@ -13,6 +13,7 @@
 #include "core/models/device_speeds.hpp"
 #include "core/models/pollux_application.hpp"
 #include "scenarios/language/spec/scenario.hpp"
+#include "sim/model/worker_life.hpp"
 
 namespace orrery::sim {
 
@@ -30,6 +31,7 @@ struct ModelJob {
       label;  ///< The name in the workload's file where the job's own had to differ.
   scenarios::WorkSpec work;
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
+  RarePart<std::vector<WorkerLife>> lives;  ///< In place of scripts; sorted.
   RarePart<StartTimes> times;
   const ProfiledApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
   bool reports_training = false;  ///< With timing `pollux`: step times and gradients, each tick.

@@ -24,6 +24,7 @@ void Processes::create(LiveJob& job, ModelWorker worker) {
   if (node.slow > 1) job.hampered = true;
   job.workers.push_back(worker);
   cluster_.jobs.note_on(job, worker.node);
+  if (!job.job.lives->empty()) scripts_.schedule_early_end(job, worker);
 }
 
 void Processes::tell_partner(LiveJob& job) {
@@ -52,27 +53,35 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
 }
 
 void Processes::come_up(LiveJob& job, const Future& future) {
+  using Launch = WorkerScripts::Launch;
   std::vector<ModelWorker> up;
   std::vector<ModelWorker> refused;
   std::vector<ModelWorker> without_port;
   std::vector<ModelWorker> without_program;
   up.reserve(job.workers.size());
-  const bool scripted = !job.job.scripts->empty();
+  const bool scripted = !job.job.scripts->empty() || !job.job.lives->empty();
   for (ModelWorker& worker : job.workers) {
     if (worker.incarnation.value != future.stamp || worker.ready || !worker.alive ||
         worker.stopping || worker.hung)
       continue;
     if (future.detail != 0 && worker.birth_rank.value + 1 != future.detail) continue;
     const bool no_device = (cluster_.nodes[worker.node].lost_devices & worker.devices) != 0;
-    if (no_device || (scripted && scripts_.refuses(job, worker))) {
-      refused.push_back(worker);
-    } else if (scripted && scripts_.finds_port_in_use(job, worker)) {
-      without_port.push_back(worker);
-    } else if (scripted && scripts_.cannot_start(job, worker)) {
-      without_program.push_back(worker);
-    } else {
-      worker.ready = true;
-      up.push_back(worker);
+    switch (no_device ? Launch::Refused : scripted ? scripts_.launch(job, worker) : Launch::Up) {
+      case Launch::Refused:
+        refused.push_back(worker);
+        break;
+      case Launch::PortInUse:
+        without_port.push_back(worker);
+        break;
+      case Launch::NoProgram:
+        without_program.push_back(worker);
+        break;
+      case Launch::EndsYet:
+        break;
+      case Launch::Up:
+        worker.ready = true;
+        up.push_back(worker);
+        break;
     }
   }
   const std::optional<Duration>& hello = job.job.times->hello_after;
@@ -194,8 +203,7 @@ void Processes::take_away(LiveJob& job,
 
 void Processes::end_by_script(LiveJob& job, const Future& future) {
   const WorkerScripts::Exit exit = scripts_.exit_of(job, future);
-  if (exit.worker != nullptr)
-    end(job, *exit.worker, WorkerFact::Exited, exit.exit_code, exit.diagnosis);
+  if (exit.worker != nullptr) end(job, *exit.worker, exit.fact, exit.exit_code, exit.diagnosis);
 }
 
 void Processes::complete(LiveJob& job) {

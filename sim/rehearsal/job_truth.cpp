@@ -322,36 +322,14 @@ void set_rates(scenarios::WorkSpec& work,
   work.table.push_back({role.max_replicas, last.throughput + more});
 }
 
-/// Lives that end by themselves, and before them the ones that do not.
-std::vector<scenarios::WorkerScript> scripts_of(const RecordedJob& job) {
-  std::map<std::pair<std::uint16_t, std::int32_t>, std::vector<const RecordedEnd*>> by_worker;
-  for (const RecordedEnd& end : job.ends)
-    // What ended with all work done ends so again.
-    if (end.exit_code != 0 || end.at < job.finished)
-      by_worker[{end.role.value, end.local_rank}].push_back(&end);
-  std::vector<scenarios::WorkerScript> out;
-  for (const auto& [name, ends] : by_worker) {
-    scenarios::WorkerScript script;
-    script.worker = {job.spec->roles[name.first].name, name.second};
-    std::int32_t life = 0;
-    for (const RecordedEnd* end : ends) {
-      // A life that was not launched used up no script of one that was.
-      if (end->came_up && end->life > life) {
-        script.kind = scenarios::ScriptKind::Exit;
-        script.after = Duration::forever();
-        script.times = end->life - life;
-        out.push_back(script);
-      }
-      script.kind = end->came_up    ? scenarios::ScriptKind::Exit
-                    : end->for_good ? scenarios::ScriptKind::CannotStart
-                                    : scenarios::ScriptKind::Refuse;
-      script.after = end->after;
-      script.exit_code = end->exit_code;
-      script.times = 1;
-      out.push_back(script);
-      life = end->life + 1;
-    }
+/// Lives that end other than by order. What ended with all work done ends so again.
+std::vector<WorkerLife> lives_of(const RecordedJob& job) {
+  std::vector<WorkerLife> out;
+  for (const RecordedEnd& end : job.ends) {
+    const bool well = end.life.fact == WorkerFact::Exited && end.life.exit_code == 0;
+    if (!well || end.at < job.finished) out.push_back(end.life);
   }
+  std::ranges::sort(out);
   return out;
 }
 
@@ -470,8 +448,7 @@ class TruthMaker {
     truth.job.submit = job.submit;
     if (firsts_[i] && *firsts_[i] != out_.timing.start)
       truth.job.times.edit().ready_after = *firsts_[i];
-    if (auto scripts = scripts_of(job); !scripts.empty())
-      truth.job.scripts.edit() = std::move(scripts);
+    if (auto lives = lives_of(job); !lives.empty()) truth.job.lives.edit() = std::move(lives);
     WorkFollow follow(job, out_.timing.rescale, nullptr);
     follow.run();
     if (!follow.ended()) return;

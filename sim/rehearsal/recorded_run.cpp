@@ -19,7 +19,7 @@ struct OpenLife {
   Incarnation incarnation;
   RoleIndex role;
   std::int32_t local_rank = 0;
-  std::int32_t life = 0;
+  std::int32_t number = 0;  ///< Once it is ready: its own of WorkerLife.
   Instant ordered;
   Instant ready = Instant::never();
   Instant asked = Instant::never();  ///< To stop.
@@ -29,8 +29,9 @@ struct OpenLife {
 struct JobFollow {
   std::size_t index = 0;  ///< In RecordedRun::jobs.
   std::vector<OpenLife> open;
-  std::map<std::pair<std::uint16_t, std::int32_t>, std::int32_t> lives;  ///< By role and index.
-  Instant start_ordered = Instant::never();                              ///< Of the last start.
+  /// By role and index: lives that came up, or ended by themselves before.
+  std::map<std::pair<std::uint16_t, std::int32_t>, std::int32_t> lives;
+  Instant start_ordered = Instant::never();  ///< Of the last start.
   Incarnation starting;
   bool has_worked = false;
   std::int32_t first_size = 0;
@@ -139,7 +140,9 @@ class RunReader {
       OpenLife* life = life_of(*job, report, rank);
       if (life == nullptr) continue;
       if (up) {
-        if (life->ready.is_never()) life->ready = event.occurred_at;
+        if (!life->ready.is_never()) continue;
+        life->ready = event.occurred_at;
+        life->number = job->lives[{life->role.value, life->local_rank}]++;
         continue;
       }
       const Worker* worker =
@@ -193,14 +196,16 @@ class RunReader {
     if (worker == nullptr || !worker->is_alive()) return;
     const auto lost = lost_.find(worker->node);
     if (lost != lost_.end() && (lost->second.devices & worker->devices) != 0) return;
-    RecordedEnd end{life.role, life.local_rank, life.life};
-    end.came_up = !life.ready.is_never();
-    end.for_good = report.fact == WorkerFact::LaunchFailed &&
-                   (report.exit_code == kCannotRun || report.exit_code == kNotFound);
-    if (end.came_up) end.after = event.occurred_at - life.ready;
-    end.exit_code = report.fact == WorkerFact::Exited ? report.exit_code : 137;
-    end.at = event.occurred_at;
-    out_.jobs[job.index].ends.push_back(end);
+    // The node's own fault takes it again.
+    if (report.fact == WorkerFact::Lost && down_.contains(worker->node)) return;
+    const bool came_up = !life.ready.is_never();
+    WorkerLife end{life.role, life.local_rank, life.number, came_up, report.fact};
+    if (!came_up) end.number = job.lives[{life.role.value, life.local_rank}]++;
+    end.exit_code = report.busy_port != 0 ? kPortInUse : report.exit_code;
+    end.after =
+        std::max(Duration::zero(), event.occurred_at - (came_up ? life.ready : life.ordered));
+    end.diagnosis = *report.diagnosis;
+    out_.jobs[job.index].ends.push_back({std::move(end), event.occurred_at});
   }
 
   // --- nodes ---
@@ -361,7 +366,6 @@ class RunReader {
       life.incarnation = start.incarnation;
       life.role = start.role;
       life.local_rank = start.local_rank;
-      life.life = job->lives[{start.role.value, start.local_rank}]++;
       life.ordered = event.at;
       job->open.push_back(life);
       job->starting = start.incarnation;

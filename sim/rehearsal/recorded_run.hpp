@@ -11,6 +11,7 @@
 #include "core/control/controller.hpp"
 #include "core/driver/state_store.hpp"
 #include "scenarios/language/spec/faults.hpp"
+#include "sim/model/worker_life.hpp"
 #include "sim/results/job_table.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/run.hpp"
@@ -40,15 +41,10 @@ struct WorkFact {
       device_model;  ///< Report: of all nodes where the job works; empty: there are several.
 };
 
-/// A worker that ended by itself, or never came up: what it would do anywhere.
+/// A worker that ended by itself, was removed from outside, or never came up: what happens to it
+/// anywhere.
 struct RecordedEnd {
-  RoleIndex role;
-  std::int32_t local_rank = 0;
-  std::int32_t life = 0;  ///< Which start of this worker, from 0.
-  bool came_up = true;    ///< False: its node did not launch it,
-  bool for_good = false;  ///< and no other try could have helped.
-  Duration after;         ///< From ready to the end.
-  std::int32_t exit_code = 1;
+  WorkerLife life;
   Instant at;  ///< When it ended.
 };
 

@@ -24,6 +24,14 @@ std::optional<double> later(const JobDifference& job, Instant JobOutcome::*what)
   return (now - then).in_seconds();
 }
 
+bool has(const JobOutcome* job, JobPhase phase) { return job != nullptr && job->phase == phase; }
+
+/// How much later a job completes; nothing where it did not, or does not.
+std::optional<double> completes_later(const JobDifference& job) {
+  const bool both = has(job.recorded, JobPhase::Succeeded) && has(job.now, JobPhase::Succeeded);
+  return both ? later(job, &JobOutcome::finished) : std::nullopt;
+}
+
 std::string change_text(std::optional<double> seconds) {
   if (!seconds) return "-";
   if (std::abs(*seconds) < 0.0005) return "0";
@@ -36,6 +44,11 @@ std::string after_text(const JobOutcome* job, Instant JobOutcome::*what, bool su
   return with_commas((job->*what - job->submitted).in_seconds(), 1);
 }
 
+std::string end_text(const JobOutcome* job, bool submitted = true) {
+  return (has(job, JobPhase::Failed) ? "failed after " : "") +
+         after_text(job, &JobOutcome::finished, submitted);
+}
+
 std::string restarts_text(const JobDifference& job) {
   const auto of = [](const JobOutcome* outcome) {
     return outcome == nullptr ? std::string("-")
@@ -46,23 +59,28 @@ std::string restarts_text(const JobDifference& job) {
 
 /// How much a job's completion has changed, for the order of the table; most where it came to none.
 double weight_of(const JobDifference& job) {
-  const auto change = later(job, &JobOutcome::finished);
-  if (change) return std::abs(*change);
-  const bool was = job.recorded != nullptr && !job.recorded->finished.is_never();
-  const bool is = job.now != nullptr && !job.now->finished.is_never();
-  return was == is ? 0 : 1e18;
+  if (const auto change = completes_later(job)) return std::abs(*change);
+  const bool was = has(job.recorded, JobPhase::Succeeded);
+  return was == has(job.now, JobPhase::Succeeded) ? 0 : 1e18;
 }
 
 struct Counts {
   std::uint64_t sooner = 0;
   std::uint64_t same = 0;
   std::uint64_t later = 0;
+  std::uint64_t newly_failed = 0;      ///< They fail, and did not.
+  std::uint64_t no_longer_failed = 0;  ///< They failed, and complete.
 };
 
 Counts counts_of(const WhatIfTold& told) {
   Counts out;
   for (const JobDifference& job : told.jobs) {
-    const auto change = later(job, &JobOutcome::finished);
+    if (has(job.now, JobPhase::Failed) && job.recorded != nullptr &&
+        job.recorded->phase != JobPhase::Failed)
+      ++out.newly_failed;
+    if (has(job.recorded, JobPhase::Failed) && has(job.now, JobPhase::Succeeded))
+      ++out.no_longer_failed;
+    const auto change = completes_later(job);
     if (!change) continue;
     ++(*change < 0 ? out.sooner : *change > 0 ? out.later : out.same);
   }
@@ -112,7 +130,7 @@ void put_jobs(JsonText& json, const WhatIfTold& told) {
     put_outcome(json, "what_if", job.now);
     json.field("submitted", job.submitted);
     put_change(json, "start_change_s", later(job, &JobOutcome::started));
-    put_change(json, "completion_change_s", later(job, &JobOutcome::finished));
+    put_change(json, "completion_change_s", completes_later(job));
     json.end_object();
   }
   json.end_array();
@@ -172,9 +190,9 @@ std::string what_if_table(const WhatIfTold& told, const ConsoleTraits& traits) {
                    {.text = after_text(job->recorded, &JobOutcome::started)},
                    {.text = after_text(job->now, &JobOutcome::started, job->submitted)},
                    {.text = change_text(later(*job, &JobOutcome::started))},
-                   {.text = after_text(job->recorded, &JobOutcome::finished)},
-                   {.text = after_text(job->now, &JobOutcome::finished, job->submitted)},
-                   {.text = change_text(later(*job, &JobOutcome::finished))},
+                   {.text = end_text(job->recorded)},
+                   {.text = end_text(job->now, job->submitted)},
+                   {.text = change_text(completes_later(*job))},
                    {.text = restarts_text(*job)},
                    {.text = std::string(to_string(job->known))}});
   return table.text(traits.colour, traits.table_width());
@@ -182,9 +200,14 @@ std::string what_if_table(const WhatIfTold& told, const ConsoleTraits& traits) {
 
 std::string what_if_counts(const WhatIfTold& told) {
   const Counts counts = counts_of(told);
-  return std::to_string(counts.sooner) + " jobs complete sooner than recorded, " +
-         std::to_string(counts.later) + " later, " + std::to_string(counts.same) +
-         " at the same instant\n";
+  std::string out = std::to_string(counts.sooner) + " jobs complete sooner than recorded, " +
+                    std::to_string(counts.later) + " later, " + std::to_string(counts.same) +
+                    " at the same instant";
+  if (counts.newly_failed > 0)
+    out += "; " + std::to_string(counts.newly_failed) + " fail that did not";
+  if (counts.no_longer_failed > 0)
+    out += "; " + std::to_string(counts.no_longer_failed) + " complete that failed";
+  return out + "\n";
 }
 
 std::string what_if_json(const sim::Rehearsal& rehearsal,
@@ -201,7 +224,8 @@ std::string what_if_json(const sim::Rehearsal& rehearsal,
     sim::put_summary(told.run.report.summary, measured, json);
     const Counts counts = counts_of(told);
     json.field("jobs_sooner", counts.sooner).field("jobs_later", counts.later);
-    json.field("jobs_same", counts.same).key("remarks").begin_array();
+    json.field("jobs_same", counts.same).field("jobs_newly_failed", counts.newly_failed);
+    json.field("jobs_no_longer_failed", counts.no_longer_failed).key("remarks").begin_array();
     for (const std::string& remark : told.remarks) json.value(remark);
     json.end_array();
     put_jobs(json, told);

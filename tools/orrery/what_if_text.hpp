@@ -27,7 +27,8 @@ std::vector<std::string> what_if_remarks(const sim::Rehearsal& rehearsal);
 /// The jobs whose completion changes most, one a row; at most kWhatIfJobsShown.
 std::string what_if_table(const WhatIfTold& told, const ConsoleTraits& traits);
 
-/// How many jobs complete sooner, later and at the same instant; a line.
+/// How many jobs complete sooner, later and at the same instant, and how many fail or complete that
+/// did not; a line.
 std::string what_if_counts(const WhatIfTold& told);
 
 /// One JSON document of the recorded run and every what-if; ends with a newline. docs/rehearse.md

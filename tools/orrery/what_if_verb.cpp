@@ -177,7 +177,9 @@ std::vector<sim::JobChange> changes_of(const std::vector<WhatIfTold>& all) {
                    : std::optional<double>((job->*what - job->submitted).in_seconds());
       };
       change.waited_s.push_back(from(&JobOutcome::started));
-      change.completed_s.push_back(from(&JobOutcome::finished));
+      change.completed_s.push_back(job != nullptr && job->phase == JobPhase::Succeeded
+                                       ? from(&JobOutcome::finished)
+                                       : std::nullopt);
       change.restarts.push_back(job == nullptr ? 0 : job->restarts + job->reschedules);
     };
     add(first.recorded);

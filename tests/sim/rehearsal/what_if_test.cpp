@@ -136,6 +136,52 @@ jobs:
   }
 }
 
+TEST(WhatIf, WhatWasDeletedOrBlamedAnotherEndsSoAgain) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 12, gpus_per_node: 2}
+timing: {start: 5s, stop: 2s}
+jobs:
+  - {name: kept, replicas: 2, backoff_limit: 0, work: 60s}
+  - {name: starts, at: 1s, replicas: 2, backoff_limit: 0, work: 60s}
+  - {name: taken, replicas: 1, backoff_limit: 0, command: [train], work: 60s, workers: [{rank: 0, kind: port_in_use, times: 2}]}
+  - {name: named, replicas: 2, backoff_limit: 3, work: 90s, failover: {worker_failures_max: 1}}
+  - {name: node, replicas: 1, backoff_limit: 0, work: 60s}
+faults:
+  - {at: 20s, kind: delete, job: kept, rank: 1}
+  - {at: 3s, kind: delete, job: starts, rank: 0}
+  - {at: 20s, kind: crash, job: named, rank: 0, exit_code: 1, blames: {rank: 1}}
+  - {at: 50s, kind: crash, job: named, rank: 0, exit_code: 1, blames: {rank: 1}}
+  - {at: 20s, kind: crash, job: node, rank: 0, exit_code: 1, blames: node}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_GT(rehearsal.recorded.summary.jobs_finished, 2U);
+  for (const char* policy : {"fifo", "srtf"}) {
+    const WhatIfRun run = what_if(rehearsal, {{"policy", policy}});
+    EXPECT_EQ(run.report.summary.jobs_failed, rehearsal.recorded.summary.jobs_failed) << policy;
+    EXPECT_EQ(changed(rehearsal, run), "") << policy;
+  }
+}
+
+TEST(WhatIf, CountsLivesThatCameUp) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 2, gpus_per_node: 1}
+timing: {start: 5s, stop: 1s}
+jobs:
+  - {name: moved, replicas: 1, backoff_limit: 3, work: 60s, workers: [{rank: 0, after: 20s, exit: 3}]}
+faults:
+  - {at: 2s, node: 0, kind: device_lost, devices: 0}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
 TEST(WhatIf, KnowsWhatItRefusedFromWhatItNeverCameTo) {
   MemoryStore store;
   record(R"(

@@ -66,6 +66,28 @@ class WhatIfTest(unittest.TestCase):
         self.assertEqual(by_name["wide-too"]["what_if"]["started_s"], 1)
         self.assertLess(by_name["wide-too"]["completion_change_s"], 0)
 
+    def record(self, name, text):
+        scenario = self.folder / f"{name}.yaml"
+        scenario.write_text(text)
+        subprocess.run([PROGRAM, "sim", scenario, "--journal", "--out", self.folder / name],
+                       check=True, capture_output=True)
+        return self.folder / name / "journal.db"
+
+    def test_jobs_that_fail_complete_neither_sooner_nor_later(self):
+        journal = self.record("fails", """\
+cluster: {nodes: 1, gpus_per_node: 1}
+jobs:
+  - {name: hopeless, replicas: 1, backoff_limit: 0, work: 100s, workers: [{rank: 0, after: 20s, exit: 3}]}
+  - {name: late, replicas: 1, wait_deadline: 10s, work: 100s}
+""")
+        told = json.loads(self.replay(journal, "--set", "cluster.groups[0].nodes=2", "--json").stdout)["what_if"][0]
+        counts = ("jobs_sooner", "jobs_later", "jobs_same", "jobs_newly_failed", "jobs_no_longer_failed")
+        self.assertEqual([told[key] for key in counts], [0, 0, 0, 0, 1])
+        self.assertEqual([job["completion_change_s"] for job in told["jobs"]], [None, None])
+        done = self.replay(journal, "--set", "cluster.groups[0].nodes=2")
+        self.assertIn("0 at the same instant; 1 complete that failed\n", done.stdout)
+        self.assertIn("failed after 20.0", done.stdout)
+
     def test_a_job_that_it_never_came_to_is_not_refused(self):
         told = json.loads(self.replay(self.journal, "--set", "until=1500ms", "--json").stdout)
         by_name = {job["name"]: job for job in told["what_if"][0]["jobs"]}
