@@ -76,6 +76,9 @@ Result<std::vector<CandidateText>> parsed_candidates(std::string_view text) {
       out.push_back(std::move(candidate));
     }
   }
+  if (out.empty() && errors.empty())
+    errors.push_back(refused("has no policy, one is needed at least",
+                             "write for example \"fifo; las quantum=10min\""));
   if (!errors.empty()) return errors;
   return out;
 }

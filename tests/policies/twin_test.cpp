@@ -308,6 +308,9 @@ TEST(Twin, SaysThatItStandsBehindQueues) {
 
 TEST(Twin, SaysWhatIsWrongWithItsCandidates) {
   EXPECT_EQ(error_of({{"candidates", "fifo; las quantum=2h"}}), "");
+  for (const char* none : {";;", ";", " ; "})
+    EXPECT_THAT(error_of({{"candidates", none}}),
+                HasSubstr("policy.candidates: has no policy, one is needed at least; write"));
   EXPECT_EQ(error_of({{"candidates", "fifo, tiresias threshold=600,3000, las"}}), "");
   EXPECT_THAT(error_of({{"candidates", "fifo; lottery"}}),
               HasSubstr("policy.candidates: has a candidate whose name is \"lottery\", one of "));
