@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "core/base/bytes.hpp"
 
@@ -100,15 +102,23 @@ std::optional<Digest> SqliteStatement::digest(int column) const {
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 Status SqliteDatabase::open(bool write) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path_, code))
+    return Error{ErrorCode::InvalidInput,
+                 path_,
+                 0,
+                 "journal",
+                 "is a folder, the file of a journal is needed; name the one in it, " +
+                     (std::filesystem::path(path_) / "journal.db").string()};
   if (write) {
     keep_to_owner(path_, true);
     for (const char* beside : {"-wal", "-shm"}) keep_to_owner(path_ + beside, false);
   }
   const int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int done = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
   database_.reset(opened);
-  if (code != SQLITE_OK) return last_error("opening");
+  if (done != SQLITE_OK) return last_error("opening");
   return Done{};
 }
 

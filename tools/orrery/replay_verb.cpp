@@ -16,7 +16,7 @@ using runtime::SqliteStore;
 /// What a controller says when it ends, behind which TermOrders::text stands.
 constexpr std::string_view kLed = "led ";
 
-/// What the log of a controller tells of its terms. Errors: it cannot be read.
+/// What the log of a controller tells of its terms. Errors: it cannot be read, or tells of none.
 Result<std::vector<std::string>> terms_told(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
@@ -26,6 +26,12 @@ Result<std::vector<std::string>> terms_told(const std::string& path) {
   std::vector<std::string> out;
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("led epoch ")) out.push_back(line.substr(kLed.size()));
+  if (out.empty())
+    return Error{.file = path,
+                 .subject = "--log",
+                 .message =
+                     "has no line \"led epoch\", the log of a controller that led and was "
+                     "ended in order is needed; name that one"};
   return out;
 }
 
