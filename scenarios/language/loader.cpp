@@ -106,6 +106,21 @@ void name_policy(YamlNode& root, const std::vector<Override>& overrides) {
 /// Whether files that a scenario names in its language may be opened.
 enum class Opens : std::uint8_t { Nothing, Calibration };
 
+/// What is wrong with values of a calibration file, `alone`, that the scenario has in its stead.
+Errors wrong_alone(const YamlNode& alone,
+                   const std::vector<std::string>& places,
+                   const Errors& known) {
+  Errors out;
+  if (!alone.is_map()) return out;
+  Reading reading(places);
+  (void)read_scenario(reading, alone, places.front());
+  for (Error& error : reading.take_errors())
+    if (error.file == places.back() &&
+        std::ranges::find(known, error.text(), &Error::text) == known.end())
+      out.push_back(std::move(error));
+  return out;
+}
+
 Result<Scenario> parsed(std::string_view text,
                         const std::string& file,
                         const std::vector<Override>& overrides,
@@ -123,10 +138,11 @@ Result<Scenario> parsed(std::string_view text,
     for (Error& error : apply_override(*root, override, source)) errors.push_back(std::move(error));
   }
 
+  YamlNode alone;
   if (opens == Opens::Calibration)
-    for (Error& error : add_calibration(*root, std::string(directory_of(file)), places))
+    for (Error& error : add_calibration(*root, std::string(directory_of(file)), places, alone))
       errors.push_back(std::move(error));
-  Reading reading(std::move(places));
+  Reading reading(places);
   if (opens == Opens::Nothing && root->find("calibration") != nullptr)
     reading.fail(root->origin_of("calibration"),
                  "calibration",
@@ -134,7 +150,10 @@ Result<Scenario> parsed(std::string_view text,
                  "under timing");
   if (root->is_map() || root->is_null()) {
     Scenario scenario = read_scenario(reading, *root, file);
-    if (!reading.failed() && errors.empty()) return scenario;
+    if (!reading.failed() && errors.empty()) {
+      errors = wrong_alone(alone, places, errors);
+      if (errors.empty()) return scenario;
+    }
   } else {
     reading.fail(root->origin,
                  "scenario",

@@ -172,6 +172,11 @@ MeasuredCalibration measured_calibration(ProbeReport report,
     out.remarks.emplace_back(
         "network is what all-reduces came to where the ranks were: on one "
         "machine it is the loopback");
+  if (out.all_reduce && !out.all_reduce->held_out_error)
+    out.remarks.emplace_back(
+        std::to_string(samples.size()) +
+        " all-reduces were measured, which some latency and bandwidth always explain: nothing "
+        "vouches for network; name a larger --size");
   if (plan.devices == 0)
     out.remarks.emplace_back(
         "ranks had no devices: the compute rate of no device model was "

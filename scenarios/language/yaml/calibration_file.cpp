@@ -69,7 +69,8 @@ void check(Reading& reading, const YamlNode& file) {
 
 Errors add_calibration(YamlNode& root,
                        const std::string& directory,
-                       std::vector<std::string>& places) {
+                       std::vector<std::string>& places,
+                       YamlNode& alone) {
   const YamlNode* named = root.find("calibration");
   if (named == nullptr || named->is_null()) return {};
   const Origin origin = root.origin_of("calibration");
@@ -107,6 +108,8 @@ Errors add_calibration(YamlNode& root,
              "timing",
              "is " + timing->scalar + ", and " + path +
                  " has times for mode simple; remove timing or calibration"}};
+  alone = parse_yaml("cluster: {nodes: 1}\njobs: []\n", path, 0).value();
+  add_missing(alone, parts);
   add_missing(root, parts);
   return {};
 }

@@ -62,6 +62,11 @@ TEST(MeasuredCalibration, SaysWhatItDoesNotKnow) {
   const MeasuredCalibration mixed =
       measured_calibration(report(1e9), {.devices = 1}, {"h200", "a100"});
   EXPECT_THAT(mixed.remarks, testing::Contains(testing::HasSubstr("devices have 2 models")));
+  EXPECT_THAT(mixed.remarks, testing::Not(testing::Contains(testing::HasSubstr("vouches"))));
+  ProbeReport two = report(1e9);
+  two.sums.resize(2);
+  EXPECT_THAT(measured_calibration(std::move(two), {}, {}).remarks,
+              testing::Contains(testing::HasSubstr("2 all-reduces were measured")));
   ProbeReport alone = report(1e9);
   alone.sums.clear();
   EXPECT_THAT(measured_calibration(std::move(alone), {}, {}).remarks,
