@@ -119,6 +119,8 @@ ExitCode run_calibrate_from(const Arguments& arguments, Console& console) {
   };
   const std::vector<std::string> journals = arguments.values("--from");
   if (const Errors twice = named_twice(journals); !twice.empty()) return refuse(twice);
+  const std::string file = arguments.value("--out").value_or(kDefaultFile);
+  if (const Status kept = keeps_inputs(file, journals); !kept) return refuse(kept.errors());
   std::vector<sim::ObservedTimes> observed;
   Errors errors;
   for (const std::string& path : journals) {
@@ -135,7 +137,6 @@ ExitCode run_calibrate_from(const Arguments& arguments, Console& console) {
                     .message = "records no start, no stop and no plan, nothing can be learned from "
                                "it; name the journal of a controller that ran jobs"}});
   const sim::Calibration calibration = sim::fit(observed, kJournalNoise);
-  const std::string file = arguments.value("--out").value_or(kDefaultFile);
   if (const Status written =
           write_file(file, sim::calibration_yaml(calibration, source_of(journals)));
       !written)

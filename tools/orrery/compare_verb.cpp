@@ -1,6 +1,7 @@
 // compare: the same scenario under several policies and seeds.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -288,14 +289,29 @@ std::vector<TaskEnd> run_all(const Comparison& comparison,
   return ends;
 }
 
+/// The results of the seeds that every policy has of which any run has ended: others would stand in
+/// one table with means over other seeds.
+std::vector<sim::Summary> of_common_seeds(const std::vector<sim::Summary>& results) {
+  std::map<std::uint64_t, std::size_t> policies_by_seed;
+  std::set<std::string> policies;
+  for (const sim::Summary& summary : results) {
+    ++policies_by_seed[summary.seed];
+    policies.insert(summary.policy);
+  }
+  std::vector<sim::Summary> out;
+  for (const sim::Summary& summary : results)
+    if (policies_by_seed[summary.seed] == policies.size()) out.push_back(summary);
+  return out;
+}
+
 /// What there is after an interrupt: the runs that had ended, as a table, and how to go on.
 ExitCode tell_of_interrupt(const std::vector<TaskEnd>& ends,
                            std::optional<OutputFolder>& folder,
                            bool as_json,
                            Console& console) {
   const Answers answers = gathered(ends);
-  const std::size_t missing = ends.size() - answers.results.size();
-  if (!answers.results.empty()) print(answers.results, missing, as_json, console);
+  const std::vector<sim::Summary> shown = of_common_seeds(answers.results);
+  if (!shown.empty()) print(shown, ends.size() - shown.size(), as_json, console);
   console.err("interrupted: " + std::to_string(answers.results.size()) + " of " +
               std::to_string(ends.size()) + " runs have ended");
   if (folder && !answers.results.empty()) {
@@ -305,6 +321,9 @@ ExitCode tell_of_interrupt(const std::vector<TaskEnd>& ends,
   } else if (!folder && !answers.results.empty()) {
     console.err("; with --out DIR they would be kept, and the same command would go on with them");
   }
+  if (shown.size() < answers.results.size())
+    console.err("; " + std::to_string(answers.results.size() - shown.size()) +
+                " of them are not shown, as no run with their seed has ended of every policy");
   console.err("\n");
   return ExitCode::Interrupted;
 }
@@ -320,7 +339,8 @@ ExitCode run_compare(const Arguments& arguments, Console& console) {
   std::optional<OutputFolder> folder;
   std::optional<KeptRuns> kept;
   if (const auto path = output_path(arguments, comparison->loaded->scenario)) {
-    auto prepared = OutputFolder::prepare_to_resume(*path);
+    auto prepared =
+        OutputFolder::prepare_to_resume(*path, files_read(comparison->loaded->scenario));
     if (!prepared) {
       console.errors(prepared.errors());
       return ExitCode::BadInput;

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -46,19 +47,45 @@ std::optional<Error> not_ours(const fs::path& path) {
 }
 
 /// The folder that `path` names, if it may be written.
-Result<fs::path> target_of(const std::string& path) {
+Result<fs::path> target_of(const std::string& path, const std::vector<std::string>& inputs) {
   fs::path target = fs::path(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // "out/" names "out".
   if (target.empty())
     return Error{.subject = "--out", .message = "an empty path found, needed the name of a folder"};
   if (auto error = not_ours(target)) return *error;
+  if (const Status kept = keeps_inputs(path, inputs); !kept) return kept.errors();
   return target;
 }
 
 }  // namespace
 
-Result<OutputFolder> OutputFolder::prepare(const std::string& path) {
-  auto target = target_of(path);
+Status keeps_inputs(const std::string& out, const std::vector<std::string>& inputs) {
+  std::error_code code;
+  const fs::path target = fs::canonical(out, code);
+  if (code) return Done{};  // What is not there yet holds nothing.
+  Errors errors;
+  for (const std::string& input : inputs) {
+    const fs::path read = fs::canonical(input, code);
+    if (code) continue;
+    if (read == target)
+      errors.push_back({.code = ErrorCode::Conflict,
+                        .subject = "--out",
+                        .message = out + " is read itself, needed another file to write; name "
+                                         "another one"});
+    else if (std::mismatch(target.begin(), target.end(), read.begin(), read.end()).first ==
+             target.end())
+      errors.push_back({.code = ErrorCode::Conflict,
+                        .subject = "--out",
+                        .message = out + " holds " + input +
+                                   ", which is read and would be replaced; name another folder"});
+  }
+  if (!errors.empty()) return errors;
+  return Done{};
+}
+
+Result<OutputFolder> OutputFolder::prepare(const std::string& path,
+                                           const std::vector<std::string>& inputs) {
+  auto target = target_of(path, inputs);
   if (!target) return target.errors();
   fs::path scratch = *target;
   scratch += ".partial-" + std::to_string(getpid());
@@ -69,8 +96,9 @@ Result<OutputFolder> OutputFolder::prepare(const std::string& path) {
   return OutputFolder(std::move(*target), std::move(scratch));
 }
 
-Result<OutputFolder> OutputFolder::prepare_to_resume(const std::string& path) {
-  auto target = target_of(path);
+Result<OutputFolder> OutputFolder::prepare_to_resume(const std::string& path,
+                                                     const std::vector<std::string>& inputs) {
+  auto target = target_of(path, inputs);
   if (!target) return target.errors();
   fs::path scratch = *target;
   scratch += ".unfinished";

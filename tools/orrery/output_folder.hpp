@@ -4,10 +4,15 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.hpp"
 
 namespace orrery::cli {
+
+/// Errors (Conflict): one of the files that are read lies in `out`, or is it, so that the results
+/// would take its place.
+Status keeps_inputs(const std::string& out, const std::vector<std::string>& inputs);
 
 /// Collects files in a temporary sibling, `NAME.partial-PID`, and puts it in place at the end.
 /// Destroyed without `finish`, it leaves nothing behind and an older folder as it was.
@@ -17,13 +22,16 @@ namespace orrery::cli {
 class OutputFolder {
  public:
   /// Makes the sibling and the folders above it. Errors: a file or a folder that is not ours stands
-  /// there (Conflict), or it cannot be made (InvalidInput).
-  static Result<OutputFolder> prepare(const std::string& path);
+  /// there, or one with a file of `inputs`, which are read (Conflict); or it cannot be made
+  /// (InvalidInput).
+  static Result<OutputFolder> prepare(const std::string& path,
+                                      const std::vector<std::string>& inputs = {});
 
   /// As `prepare`, for work that may be taken up again: the sibling is `NAME.unfinished` and stays
   /// there when the process is killed, or after `keep`. What an earlier process left is there to
   /// begin with. Errors also: another process writes there now (Conflict).
-  static Result<OutputFolder> prepare_to_resume(const std::string& path);
+  static Result<OutputFolder> prepare_to_resume(const std::string& path,
+                                                const std::vector<std::string>& inputs = {});
 
   OutputFolder(OutputFolder&& other) noexcept;
   OutputFolder& operator=(OutputFolder&&) = delete;

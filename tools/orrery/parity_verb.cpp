@@ -112,7 +112,10 @@ ExitCode run_parity(const Arguments& arguments, Console& console) {
   const auto loaded = scenarios_of(arguments);
   if (!loaded) return refuse(loaded.errors());
   const std::string out = arguments.value("--out").value_or("out/parity");
-  auto folder = OutputFolder::prepare(out);
+  std::vector<std::string> inputs;
+  for (const LoadedScenario& each : *loaded)
+    for (std::string& file : files_read(each.scenario)) inputs.push_back(std::move(file));
+  auto folder = OutputFolder::prepare(out, inputs);
   if (!folder) return refuse(folder.errors());
   const auto scenarios = run_parity_plan(*loaded, *plan, folder->scratch() / "journals", console);
   if (!scenarios) return refuse(scenarios.errors());

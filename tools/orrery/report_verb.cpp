@@ -130,6 +130,8 @@ ExitCode run_report(const Arguments& arguments, Console& console) {
   if (const std::string absence = sim::report_page_absence(); !absence.empty())
     return refuse({{.subject = "orrery report", .message = absence}});
   const std::string& journal = arguments.operands().front();
+  const std::string path = arguments.value("--out").value_or("report.html");
+  if (const Status kept = keeps_inputs(path, {journal}); !kept) return refuse(kept.errors());
   const auto store = SqliteStore::open(journal, SqliteStore::Access::ReadOnly);
   if (!store) return refuse(store.errors());
   if ((*store)->first() != Sequence{1})
@@ -143,7 +145,6 @@ ExitCode run_report(const Arguments& arguments, Console& console) {
   const auto page = page_of(**store, *survey);
   if (interrupted()) return ExitCode::Interrupted;
   if (!page) return refuse(page.errors());
-  const std::string path = arguments.value("--out").value_or("report.html");
   if (const Status written = write_file(path, *page); !written) return refuse(written.errors());
   console.err(path + ": " + std::to_string(survey->records) + " records\n");
   return ExitCode::Met;

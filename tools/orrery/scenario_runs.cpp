@@ -420,6 +420,16 @@ Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario
   return errors;
 }
 
+std::vector<std::string> files_read(const scenarios::Scenario& scenario) {
+  std::vector<std::string> out{scenario.file};
+  std::visit(
+      [&out](const auto& workload) {
+        if constexpr (requires { workload.file; }) out.push_back(workload.file);
+      },
+      scenario.workload);
+  return out;
+}
+
 std::optional<std::string> output_path(const Arguments& arguments,
                                        const scenarios::Scenario& scenario) {
   if (const auto path = arguments.value("--out")) return path;

@@ -73,6 +73,9 @@ struct RunOutputs {
 std::optional<std::string> output_path(const Arguments& arguments,
                                        const scenarios::Scenario& scenario);
 
+/// The files that a run of the scenario reads and its user wrote.
+std::vector<std::string> files_read(const scenarios::Scenario& scenario);
+
 /// What a run answers.
 struct RunAnswer {
   sim::Summary summary;

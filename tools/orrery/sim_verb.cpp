@@ -105,7 +105,7 @@ ExitCode run_sim(const Arguments& arguments, Console& console) {
     return ExitCode::BadInput;
   }
   if (path) {
-    auto prepared = OutputFolder::prepare(*path);
+    auto prepared = OutputFolder::prepare(*path, files_read(loaded->scenario));
     if (!prepared) {
       console.errors(prepared.errors());
       return ExitCode::BadInput;

@@ -17,6 +17,7 @@
 #include "sim/traces/trace_summary.hpp"
 #include "sim/traces/trace_target.hpp"
 #include "tools/console/input_file.hpp"
+#include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -259,6 +260,9 @@ ExitCode run_trace_convert(const Arguments& arguments, Console& console) {
                          .message = "is missing, a form to write is needed; add for example --to "
                                     "swf"}},
                   console);
+  if (const auto out = arguments.value("--out"))
+    if (const Status kept = keeps_inputs(*out, {path}); !kept)
+      return refuse(kept.errors(), console);
   auto text = read_input(path);
   if (!text) return refuse(text.errors(), console);
   if (*name == "cluster") return convert_nodes(path, *text, arguments, console);

@@ -251,7 +251,7 @@ class WhatIfVerb {
                     const std::vector<Asked>& asked) {
     std::optional<OutputFolder> folder;
     if (const auto path = output_path(arguments_, asked.front().scenario)) {
-      auto prepared = OutputFolder::prepare(*path);
+      auto prepared = OutputFolder::prepare(*path, {journal_});
       if (!prepared) return refuse(prepared.errors());
       folder.emplace(std::move(*prepared));
     }

@@ -65,6 +65,13 @@ class CalibrateTest(unittest.TestCase):
         self.assertIn("is named twice", done.stderr)
         self.assertFalse((self.folder / "twice.yaml").exists())
 
+    def test_the_journal_that_it_learns_from_is_kept(self):
+        own = self.folder / "own.db"
+        shutil.copy(self.journal(), own)
+        done = self.orrery("calibrate", "--from", "own.db", "--out", own, code=2)
+        self.assertIn(f"--out: {own} is read itself, needed another file to write", done.stderr)
+        self.assertEqual(own.read_bytes(), self.journal().read_bytes())
+
     def test_a_scenario_reads_it(self):
         self.orrery("calibrate", "--from", self.journal(), "--out", "read.yaml")
         scenario = self.folder / "reads.yaml"
@@ -89,6 +96,8 @@ class CalibrateTest(unittest.TestCase):
                 ("timing: {start: 1s}\n", "", "version"),
                 (good.replace("6s", "{quantiles: [3s, 2s]}"), "", "do not ascend"),
                 (good.replace("6s", "{quantiles: [3s]}"), "", "has fewer than two times"),
+                (good.replace("6s", "{quantiles: [3s, 2s]}"), "timing: {start: 1s}\n", "do not ascend"),
+                (good + "planner: {latency: 1}\n", "planner: {latency: 1s}\n", "bad.yaml:4: planner.latency"),
                 (good, "timing: pollux\n", "has times for mode simple"),
                 (None, "", "cannot be read")):
             with self.subTest(said):
@@ -107,6 +116,8 @@ class CalibrateTest(unittest.TestCase):
         self.orrery("sim", empty, "--journal", "--out", "empty")
         for words, said in ((("--from", "none.db"), "none.db"), (("--from", cut), "cut.db"),
                             (("--from", self.folder / "empty/journal.db"), "nothing can be learned from it"),
+                            (("--from", "monday"), "monday: journal: is a folder, the file of a journal is needed; "
+                                                   "name the one in it, monday/journal.db"),
                             (("--from", self.journal(), "--out", "no/such/folder.yaml"), "folder.yaml")):
             with self.subTest(words=words):
                 done = self.orrery("calibrate", *words, code=2)

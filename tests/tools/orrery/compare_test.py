@@ -97,6 +97,23 @@ class InterruptedTest(unittest.TestCase):
         document = json.loads(out)
         self.assertEqual(len(document["results"]) + document["runs_missing"], 4)
 
+    def test_after_ctrl_c_policies_stand_side_by_side_over_the_same_seeds(self):
+        # The second policy has one run when the signal comes, the first has all of hers.
+        running = subprocess.Popen([PROGRAM, "compare", self.scenario, "--policies", "fifo,las", "--parallel", "1",
+                                    "--set", "workload.generator.jobs=4000", "--seeds", "1..3", "--out", self.out],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + PATIENCE_S
+        while not (self.unfinished / ".runs/las-1").exists() and running.poll() is None:
+            self.assertLess(time.monotonic(), end)
+        running.send_signal(signal.SIGINT)
+        out, error = running.communicate(timeout=PATIENCE_S)
+        self.assertEqual(running.returncode, 130, error)
+        ended = len(list((self.unfinished / ".runs").glob("las-?")))
+        self.assertIn(ended, (1, 2))
+        seeds = "seed 1\n" if ended == 1 else "seeds 1 to 2\n"
+        self.assertIn(seeds, out)
+        self.assertIn(f"{3 - ended} of them are not shown", error)
+
     def test_runs_of_other_input_are_done_again(self):
         self.interrupt(signal.SIGKILL)
         self.scenario.write_text(SCENARIO.replace("nodes: 4", "nodes: 6").replace("20000", "50"))

@@ -52,6 +52,21 @@ TEST_F(OutputFolderTest, NothingIsThereUntilItIsFinished) {
   EXPECT_EQ(entries(), 0U);
 }
 
+TEST_F(OutputFolderTest, AFolderThatHoldsWhatIsReadIsNotReplaced) {
+  finish_with("one");
+  const std::string input = (root_ / "out" / "." / "summary.json").string();
+  const auto refused = OutputFolder::prepare(target() + "/", {"none", input});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors().front().message,
+            target() + "/ holds " + input +
+                ", which is read and would be replaced; name another "
+                "folder");
+  EXPECT_FALSE(OutputFolder::prepare_to_resume(target(), {input}));
+  EXPECT_FALSE(keeps_inputs(input, {target() + "/summary.json"})) << "the file itself";
+  EXPECT_TRUE(OutputFolder::prepare(target() + "2", {input})) << "beside it";
+  EXPECT_EQ(content(), "one");
+}
+
 TEST_F(OutputFolderTest, ARunReplacesTheFolderOfAnEarlierOne) {
   finish_with("one");
   finish_with("two");

@@ -111,6 +111,12 @@ jobs:
         if page.is_file():  # A program without pages writes none.
             self.assertIn('"work_known":["observed"', page.read_text())
 
+    def test_the_journal_that_is_read_is_kept(self):
+        before = self.journal.read_bytes()
+        done = self.replay(self.journal, "--policy", "fifo", "--out", "run", code=2)
+        self.assertIn(f"--out: run holds {self.journal}, which is read and would be replaced", done.stderr)
+        self.assertEqual(self.journal.read_bytes(), before)
+
     def test_what_is_refused(self):
         cut = self.folder / "cut.db"
         cut.write_bytes(self.journal.read_bytes()[:4096 * 2 + 100])
@@ -130,6 +136,8 @@ jobs:
                 ((self.journal, "--set", "policy.quantum=1h"), "quantum"),
                 ((self.journal, "--policy", "fifo", "--log", "x"), "remove one of them"),
                 ((self.folder / "none.db", "--policy", "fifo"), "none.db"),
+                ((self.journal, "--log", self.folder / "recorded.yaml"), 'recorded.yaml: --log: has no line "led epoch"'),
+                ((self.folder / "run",), "is a folder, the file of a journal is needed"),
                 ((cut, "--policy", "fifo"), "cut.db"),
                 ((gap, "--policy", "fifo"), "is missing")):
             with self.subTest(words=words):
