@@ -75,6 +75,7 @@ class CalleeConnection(loop.Connection):
         self._open = {}
         self._waiting = collections.deque()
         self._last_id = 0
+        self._end = None  # What it ended with.
 
     # --- handshake ---
 
@@ -133,6 +134,9 @@ class CalleeConnection(loop.Connection):
     def send_call(self, call):
         """Sends a call, as soon as fewer than 4,096 are open. What cannot be sent fails here."""
         call.connection = self
+        if self.is_over:  # Since it was asked for: nothing would tell the call of the end again.
+            call.sink.fail(self._end or self.worker_lost("its connection ended"))
+            return
         if len(self._open) >= OPEN_MAX:
             self._waiting.append(call)
             return
@@ -223,6 +227,7 @@ class CalleeConnection(loop.Connection):
         if not isinstance(error, errors.CallError):
             error = self.worker_lost("its connection ended" if error is None else
                                      f"its connection ended ({error})")
+        self._end = error
         if not self.ready.done():
             self.ready.set_exception(error)
         calls, self._open = [*self._open.values(), *self._waiting], {}

@@ -9,6 +9,7 @@ import unittest
 
 import fakes
 import orrery
+from raw_caller import RawCallee, frame
 
 
 def nested(levels):
@@ -393,6 +394,49 @@ class Losses(unittest.TestCase):
             future.result()
         self.assertIsInstance(raised.exception.__cause__, orrery.WorkerLost)
         self.assertEqual(path.read_text(encoding="utf-8"), "begun\n")
+
+    def callee(self, then):
+        """Listens in the worker's place, for the driver."""
+        found = RawCallee(self.worker.token, then)
+        self.addCleanup(found.close)
+        self.job.lies[self.worker.name] = {"port": found.port}
+        return found
+
+    def welcome(self):
+        return frame({"t": "welcome", "worker": self.worker.name, "role": "actor", "rank": 0, "role_rank": 0,
+                      "generation": 1, "message_max": 1 << 31})
+
+    def test_a_connection_that_ends_right_behind_its_welcome(self):
+        """The call that has asked for it is told, and does not wait for its deadline."""
+        refused = frame({"t": "refused", "error": {"type": "Cancelled", "message": "being drained"}})
+        for behind, kind in ((refused, orrery.Cancelled), (b"", orrery.WorkerLost)):
+            for _ in range(5):  # Whether the end is known before the call is sent is chance.
+                callee = self.callee(lambda raw, behind=behind: raw.socket.sendall(self.welcome() + behind))
+                with self.subTest(kind=kind.type), self.assertRaises(kind):
+                    self.job.driver().peer("actor").call("add", 1, deadline=40)
+                self.assertEqual(callee.callers, 1)
+
+    def test_retries_follow_a_connection_that_ends_right_behind_its_welcome(self):
+        def leave(raw):
+            self.job.lies.clear()  # The next finds the worker itself.
+            raw.socket.sendall(self.welcome())
+        self.callee(leave)
+        self.assertEqual(self.peer.call("tally_once", "a", deadline=40, retries=1), 1)  # It was never sent.
+
+    def test_a_connection_that_ends_right_behind_its_claim(self):
+        refused = frame({"t": "refused", "error": {"type": "Cancelled", "message": "being drained"}})
+
+        def claim_and_leave(raw):
+            raw.socket.sendall(self.welcome())
+            claim = raw.answer()
+            raw.socket.sendall(frame({"t": "result", "id": claim["id"], "value": None}, buffers=[]) + refused)
+        callee = self.callee(claim_and_leave)
+        group = self.job.driver().group("actor", deadline=40)
+        with self.assertRaises((orrery.Cancelled, orrery.WorkerLost)):
+            group.call("add", 1, deadline=40).result()
+        with self.assertRaises((orrery.Cancelled, orrery.WorkerLost)):
+            group.call("add", 1, deadline=40).result()
+        self.assertGreater(callee.callers, 1)
 
     def test_a_worker_that_does_not_listen_yet_is_waited_for(self):
         late, = self.job.add("late", waits=False)

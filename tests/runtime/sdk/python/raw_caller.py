@@ -1,11 +1,12 @@
-"""A caller that speaks the protocol by hand, and may lie: written from docs/calls.md alone, so that it
-is a second opinion of what goes over the wire."""
+"""A caller and a callee that speak the protocol by hand, and may lie: written from docs/calls.md alone, so
+that they are a second opinion of what goes over the wire."""
 
 import hashlib
 import hmac
 import json
 import socket
 import struct
+import threading
 
 PATIENCE_S = 60
 
@@ -21,11 +22,11 @@ class Ended(Exception):
     """The other side has closed the connection."""
 
 
-class RawCaller:
-    def __init__(self, port, tls=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-        if tls is not None:
-            self.socket = tls.wrap_socket(self.socket)
+class _Raw:
+    """Frames over a socket."""
+
+    def __init__(self, connection):
+        self.socket = connection
 
     def __enter__(self):
         return self
@@ -56,6 +57,12 @@ class RawCaller:
             data += more
         return data
 
+
+class RawCaller(_Raw):
+    def __init__(self, port, tls=None):
+        connection = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        super().__init__(connection if tls is None else tls.wrap_socket(connection))
+
     def is_ended(self):
         """Reads until the other side has closed, and says whether it did."""
         try:
@@ -79,5 +86,42 @@ class RawCaller:
         return self.answer()
 
     def proof(self, key, who, nonce, certificate):
-        text = "\n".join([who, self.nonce, nonce, certificate])
-        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+        return _proof(key, who, self.nonce, nonce, certificate)
+
+
+class RawCallee:
+    """Listens in the place of a worker, and does `then(connection)` with each caller after its proof."""
+
+    def __init__(self, token, then):
+        self._token, self._then = token, then
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self.callers = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        connection.settimeout(PATIENCE_S)
+        with _Raw(connection) as raw:
+            hello, nonce = raw.answer(), "fedcba9876543210" * 2
+            key = hmac.new(self._token.encode(), f"orrery-call/1 {hello['caller']}".encode(), hashlib.sha256).digest()
+            raw.send({"t": "challenge", "nonce": nonce, "proof": _proof(key, "server", hello["nonce"], nonce, "")})
+            assert raw.answer()["proof"] == _proof(key, "client", hello["nonce"], nonce, "")
+            self.callers += 1
+            self._then(raw)
+
+
+def _proof(key, who, caller_nonce, callee_nonce, certificate):
+    text = "\n".join([who, caller_nonce, callee_nonce, certificate])
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

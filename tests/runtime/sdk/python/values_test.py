@@ -257,13 +257,16 @@ class OnceTable(unittest.TestCase):
 
 
 class OpenCalls(unittest.TestCase):
-    """More calls than a connection may have open, without a worker behind it."""
+    """Calls on a connection without a worker behind it, and more of them than it may have open."""
 
     class Sink:
-        call, is_over = None, False
+        call, is_over, error = None, False, None
 
         def is_done(self):
             return self.is_over
+
+        def fail(self, error):
+            self.error = error
 
     class Connection(callee.CalleeConnection):
         def __init__(self, peer):
@@ -273,6 +276,21 @@ class OpenCalls(unittest.TestCase):
 
         def send(self, pieces):
             self.sent.append(frames.parse_header(joined(pieces)[12:]))
+
+    def test_what_comes_after_its_end_is_told_of_it(self):
+        worker = directory.Peer("7-0-0", "actor", 0, 0, "n0", "127.0.0.1", 1, "", b"")
+
+        async def run():
+            for error in (orrery.Cancelled("being drained"), None):
+                connection = self.Connection(worker)
+                connection.is_over = True
+                if error is not None:
+                    connection.lost_once(error)
+                call = callee.Outgoing("late", (), {}, time.monotonic() + 60, self.Sink(), retries=1)
+                connection.send_call(call)
+                self.assertIsInstance(call.sink.error, type(error) if error else orrery.WorkerLost)
+                self.assertEqual((call.was_sent, connection.sent), (False, []))
+        loop.run(run())
 
     def test_what_waits_here_for_its_turn_is_no_other_call(self):
         two = unittest.mock.patch.object(callee, "OPEN_MAX", 2)
