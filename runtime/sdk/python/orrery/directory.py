@@ -207,9 +207,10 @@ class Controller:
 
 
 def _said(answer):
-    error = answer.get("error") if isinstance(answer, dict) else None
+    answer = answer if isinstance(answer, dict) else {}
+    error = answer.get("error")
     if not isinstance(error, dict):
-        return "without a reason"
+        return str(answer.get("message") or "without a reason")  # As /v2alpha1 has it.
     return "; ".join([str(error.get("message", "")), *map(str, error.get("details", ()))])
 
 

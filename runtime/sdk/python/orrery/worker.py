@@ -2,7 +2,9 @@
 
 import atexit
 import contextlib
+import json
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -339,7 +341,8 @@ class Worker:
         return self._replicas("GET")
 
     def add_replicas(self, count):
-        """Asks for so many more replicas of every role, which is what a worker's token may."""
+        """Asks for so many more replicas of every role, which is what a worker's token may. Raises
+        BadArguments with the controller's reason where it refuses."""
         return self._replicas("POST", count)
 
     def remove_replicas(self, count):
@@ -348,8 +351,15 @@ class Worker:
 
     def _replicas(self, method, count=None):
         path = f"/v2alpha1/{urllib.parse.quote(self.job)}/replicas"
-        body = None if count is None else b'{"replicas":%d}' % count
+        headers, body = {"X-Orrery-Worker": self.name}, None
+        if count is not None:
+            if type(count) is not int or count < 1:
+                raise errors.BadArguments(f"found {count!r} replicas to add or remove, needed a "
+                                          "whole number from 1")
+            # One for all tries: a lost answer must not add them twice.
+            headers["Idempotency-Key"] = secrets.token_hex(16)
+            body = json.dumps({"replicas": count}).encode()
         answer = self.client.directory.controller.checked(method, path,
                                                           time.monotonic() + _REQUEST_S, body,
-                                                          {"X-Orrery-Worker": self.name})
+                                                          headers)
         return answer.get("data")

@@ -250,6 +250,33 @@ class Life(unittest.TestCase):
                          [("POST", "/v2alpha1/default.train/replicas", {"replicas": 2}),
                           ("DELETE", "/v2alpha1/default.train/replicas", {"replicas": 1})])
 
+    def worker_of_job(self):
+        return orrery.Worker.join({"ORRERY_WORKER": "7-0-0", "ORRERY_JOB": self.job.job,
+                                   "ORRERY_SERVER_URL": self.job.url}, drain_on_sigterm=False)
+
+    def test_a_change_of_replicas_is_one_however_often_it_is_sent(self):
+        worker = self.worker_of_job()
+        self.job.refusals = [(503, {}, {}), (500, {}, {"success": False, "message": "not known"})]
+        worker.add_replicas(2)
+        worker.remove_replicas(1)
+        keys = [headers["Idempotency-Key"] for _, _, headers, _ in self.job.posts]
+        self.assertEqual([method for method, *_ in self.job.posts], ["POST", "POST", "POST", "DELETE"])
+        self.assertEqual((len(set(keys)), len(set(keys[:3]))), (2, 1))
+        self.assertNotIn("", keys)
+
+    def test_changes_of_replicas_that_make_no_sense(self):
+        worker = self.worker_of_job()
+        for count in (0, -1, 2.7, True, "2", [1]):
+            for change in (worker.add_replicas, worker.remove_replicas):
+                with self.subTest(count=count), self.assertRaises(orrery.BadArguments):
+                    change(count)
+        self.assertEqual(self.job.posts, [])
+        self.job.refusals = [(400, {}, {"success": False, "code": 400, "data": None,
+                                        "message": "default.train: 1 to 4 are allowed"})]
+        with self.assertRaises(orrery.BadArguments) as raised:
+            worker.add_replicas(9)
+        self.assertIn("1 to 4 are allowed", raised.exception.message)
+
     def test_calls_before_serve_wait_for_it(self):
         early, = self.job.add("early", program="early.py")
         peer = self.job.driver().peer("early")
