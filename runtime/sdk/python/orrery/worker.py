@@ -297,8 +297,14 @@ class Worker:
         if self._diagnosed or not isinstance(error, errors.WorkerLost):
             return
         role, rank = error.fields.get("role"), error.fields.get("role_rank")
-        if isinstance(role, str) and role and isinstance(rank, int) and rank >= 0:
+        if isinstance(role, str) and role and isinstance(rank, int) and rank >= 0 and \
+                self._is_of_own_job(error.fields.get("worker")):
             self.diagnose("peer", error.message, role=role, rank=rank)
+
+    def _is_of_own_job(self, worker):
+        """Whether a worker's name, JOB-INCARNATION-RANK, is of this job. The role and rank of
+        another job's worker would name an innocent one of this job."""
+        return not worker or str(worker).partition("-")[0] == self.name.partition("-")[0]
 
     def _watch_for_losses(self):
         before = sys.excepthook

@@ -39,6 +39,8 @@ elif how in ("serves_caught", "context_caught"):
             lose_peer()
     except orrery.WorkerLost:
         sys.exit(1)
+elif how == "other_job":
+    orrery.Driver.connect(os.environ["OTHER_URL"], "default.other").peer("actor", 0).call("die", deadline=60)
 elif how == "catches":
     try:
         lose_peer()

@@ -41,6 +41,7 @@ class FakeAgent:
         self._membership, self._changed = membership, changed
         self.lines = []  # What the worker has said, but for hello.
         self.hellos = 0
+        self.ended = 0  # Connections that the worker has ended.
         self.endpoint = None
         self._connections = []
         self._server = None
@@ -93,6 +94,9 @@ class FakeAgent:
                     self._take(connection, json.loads(text))
         except (OSError, ValueError):
             pass
+        with self._changed:
+            self.ended += 1
+            self._changed.notify_all()
 
     def _take(self, connection, line):
         with self._changed:
@@ -125,8 +129,8 @@ class FakeWorker:
 class FakeJob:
     """The directory, the agents and the processes of one job."""
 
-    def __init__(self, job="default.train"):
-        self.job = job
+    def __init__(self, job="default.train", number=7):
+        self.job, self.number = job, number
         self.generation = 1
         self.phase = "Running"
         self.workers = []
@@ -181,7 +185,7 @@ class FakeJob:
         worker.incarnation += 1
         if worker.agent is not None:
             worker.agent.close()
-        worker.name = f"7-{worker.incarnation}-{worker.rank}"
+        worker.name = f"{self.number}-{worker.incarnation}-{worker.rank}"
         worker.token = "orrery_worker_" + secrets.token_hex(16)
         path = self.folder / f"{worker.name}.sock"
         worker.agent = FakeAgent(path, worker.name, worker.token, lambda: self.membership(worker), self.changed)

@@ -67,6 +67,17 @@ class Blame(unittest.TestCase):
         said, code = self.blaming("catches")
         self.assertEqual((said, code), ([], 4))
 
+    def test_the_loss_of_another_jobs_worker_blames_none_of_the_own(self):
+        with fakes.FakeJob() as job, fakes.FakeJob("default.other", number=8) as other:
+            other.add("actor")
+            job.add("actor")
+            worker, = job.add("trainer", program="blaming.py", waits=False,
+                              environment={"BLAMES": "other_job", "OTHER_URL": other.url})
+            self.assertEqual(worker.process.wait(fakes.PATIENCE_S), 1)
+            # All that it has said before its end is read before its agent sees that end.
+            fakes.wait_for(job.changed, "the end of its connection", lambda: worker.agent.ended)
+            self.assertEqual([line for line in worker.agent.lines if "diagnosis" in line], [])
+
     def test_it_is_said_again_to_an_agent_that_comes_back(self):
         with fakes.FakeJob() as job:
             probe, = job.add("actor")
