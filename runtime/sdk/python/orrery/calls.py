@@ -33,11 +33,12 @@ class Answer:
 
     def own(self):
         """One whose buffers the method cannot change any more while they are being sent."""
-        if all(buffer.readonly for buffer in self._buffers):
+        # A view that is read-only may be of memory that changes.
+        if all(isinstance(buffer.obj, bytes) for buffer in self._buffers):
             return self
         return Answer(self._kind, self._tail,
-                      [buffer if buffer.readonly else memoryview(bytes(buffer))
-                                               for buffer in self._buffers])
+                      [buffer if isinstance(buffer.obj, bytes) else memoryview(bytes(buffer))
+                       for buffer in self._buffers])
 
 
 def value_answer(kind, value, levels=frames.LEVELS_MAX):

@@ -224,6 +224,19 @@ class Pools(unittest.TestCase):
         self.assertEqual(told, [1])
 
 
+class Answers(unittest.TestCase):
+    def test_what_the_method_changes_later_is_sent_as_it_was(self):
+        memory, whole = bytearray(b"first"), bytes(b"whole")
+        for view in (memory, memoryview(memory), memoryview(memory).toreadonly(), whole, memoryview(whole)[1:]):
+            memory[:] = b"first"
+            answer = calls.value_answer("result", view)
+            wanted, owned = joined(answer.pieces(1, 100)), answer.own()
+            memory[:] = b"later"
+            self.assertEqual(joined(owned.pieces(1, 100)), wanted)
+        answer = calls.value_answer("result", [whole, memoryview(whole)[1:]])
+        self.assertIs(answer.own(), answer)  # Nobody can change them, so they are not copied.
+
+
 class OnceTable(unittest.TestCase):
     class Connection:
         caller = "driver:a"
