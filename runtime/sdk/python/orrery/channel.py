@@ -17,6 +17,7 @@ class Lease:
         self._channel, self._lease = channel, answer["lease"]
         self.items = [tuple(item) for item in answer["items"]]
         self._is_open = True
+        self._is_in_doubt = False  # A request that failed may have acknowledged it.
 
     @property
     def values(self):
@@ -33,14 +34,39 @@ class Lease:
         return self.items[0][0]
 
     def ack(self, deadline=futures.DEADLINE_DEFAULT):
-        if self._is_open:
-            self._is_open = False
+        """May be called again where it failed."""
+        if not self._is_open:
+            return
+        client.seconds(deadline)
+        try:
             self._channel._ask("ack", {"lease": self._lease}, deadline)
+        except errors.BadArguments:  # The owner has no such lease.
+            self._is_open = False
+            if not self._is_in_doubt:
+                raise
+        except BaseException:
+            self._is_in_doubt = True
+            raise
+        self._is_open = False
 
     def close(self):
         """For the SDK: its name, to be acknowledged beside another request."""
         self._is_open = False
         return self._lease
+
+    def get_with(self, ask, deadline):
+        """For the SDK: the answer of ask(lease, deadline), which acknowledges this lease, too.
+        Where it fails the lease may be acknowledged again."""
+        end = time.monotonic() + client.seconds(deadline)
+        if self._is_open and self._is_in_doubt:
+            self.ack(deadline)
+            return ask(None, max(0.001, end - time.monotonic()))
+        was_open = self._is_open
+        try:
+            return ask(self.close(), deadline)
+        except BaseException:
+            self._is_open = self._is_in_doubt = was_open
+            raise
 
     def __enter__(self):
         return self
@@ -112,9 +138,9 @@ class Channel:
         return Lease(self, self._get(asked, done, deadline))
 
     def _get(self, asked, done, deadline):
-        if done is not None:
-            asked["ack"] = done.close()
-        return self._ask("get", asked, deadline)
+        def ask(lease, deadline):
+            return self._ask("get", asked if lease is None else {**asked, "ack": lease}, deadline)
+        return ask(None, deadline) if done is None else done.get_with(ask, deadline)
 
     def state(self, deadline=futures.DEADLINE_DEFAULT):
         return self._owner.call("orrery.channel.state", deadline=deadline, name=self.name)

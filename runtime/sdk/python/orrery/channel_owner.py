@@ -128,6 +128,10 @@ class Channels:
 
     def _get(self, call, name, count=None, weight=None, key=None, epoch=None, ack=None):
         channel = self._find(name, epoch)
+        if ack is not None:  # First: its items are done with, whatever else is asked.
+            self._acknowledge(channel, ack)
+            if channel.is_closed:
+                self._settle(channel)  # What could have come back does not any more.
         if count is not None and weight is not None:
             raise errors.BadArguments("found count and weight, needed one of them; write one")
         if weight is None:
@@ -137,8 +141,6 @@ class Channels:
             weight = _number("weight", weight)
         if key is not None:
             _check_text("key", key)
-        if ack is not None:
-            self._acknowledge(channel, ack)
         channel.gets[call] = (count, weight, key)
         call.on_over.append(lambda: self._left(channel, channel.gets, call))
         self._settle(channel)

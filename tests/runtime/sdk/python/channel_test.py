@@ -20,6 +20,10 @@ class Channels(unittest.TestCase):
     def channel(self, name="queue", capacity=4, weight_max=0, driver=None):
         return (driver or self.driver).channel(name, ("owner", 0), capacity, weight_max)
 
+    def channel_of(self, driver):
+        """The same channel, as it is."""
+        return driver.channel("queue", ("owner", 0))
+
     def consumer(self, name="consumer"):
         return self.job.driver(name)
 
@@ -67,6 +71,58 @@ class Channels(unittest.TestCase):
             channel.get(done=second)
         self.assertEqual({key: channel.state()[key] for key in ("taken", "leased", "waiting_gets")},
                          {"taken": 2, "leased": 1, "waiting_gets": 0})
+
+    def test_a_lease_whose_acknowledgement_failed_is_acknowledged_again(self):
+        channel = self.channel()
+        channel.put_many([(None, 1, number) for number in (1, 2, 3)])
+
+        def fails(kind, what, *args, **kwargs):
+            with self.assertRaises(kind):
+                what(*args, **kwargs)
+        lease = channel.get()
+        fails(orrery.BadArguments, lease.ack, deadline=0)
+        fails(orrery.BadArguments, channel.get, done=lease, deadline=0)
+        fails(orrery.BadArguments, channel.get, done=lease, key={1})
+        lease.ack()
+        self.await_state(channel, taken=1, leased=0)
+        lease = channel.get()
+        fails(orrery.BadArguments, channel.get_batch, count=0, done=lease)  # What its owner says.
+        lease.ack()
+        self.await_state(channel, taken=2, leased=0)
+        lease = channel.get()
+        fails(orrery.Timeout, channel.get, done=lease, deadline=0.2)  # There is nothing more.
+        self.await_state(channel, taken=3, leased=0)
+        channel.put(4)
+        self.assertEqual(channel.get(done=lease, deadline=60).value, 4)
+        lease.ack()  # It is done with already.
+
+    def test_an_acknowledgement_without_an_answer_may_be_sent_again(self):
+        channel = self.channel()
+        channel.put_many([(None, 1, number) for number in (1, 2, 3)])
+        leases = [channel.get() for _ in range(3)]
+        self.owner.process.send_signal(signal.SIGSTOP)
+        try:
+            for ask in (leases[0].ack, lambda deadline: channel.get(done=leases[1], deadline=deadline)):
+                with self.assertRaises(orrery.Timeout):
+                    ask(deadline=0.2)
+        finally:
+            self.owner.process.send_signal(signal.SIGCONT)
+        for lease in leases:
+            lease.ack(deadline=60)
+        self.await_state(channel, taken=3, leased=0)
+
+    def test_a_lease_counts_as_done_though_its_get_makes_no_sense(self):
+        channel = self.channel()
+        channel.put(1)
+        lease = channel.get()
+        channel.close()
+        waiting = self.submit(self.channel_of(self.consumer()), "get", count=1)
+        self.await_state(channel, waiting_gets=1)
+        with self.assertRaises(orrery.BadArguments):
+            self.submit(channel, "get", count=0, ack=lease.close()).result(60)
+        with self.assertRaises(orrery.ChannelClosed):  # Nothing comes back to it any more.
+            waiting.result(60)
+        self.assertEqual(channel.state()["taken"], 1)
 
     def test_an_acknowledgement_counts_while_its_get_waits(self):
         channel = self.channel()
