@@ -122,7 +122,7 @@ class Agent:
                     if not line:
                         break
                     pauses = directory.pauses()  # It answers, so the next loss is a new one.
-                    self._take(line)
+                    self._take_safely(line)
             except (OSError, ValueError) as error:
                 _log.debug("agent at %s: %s", self._path, error)
             finally:
@@ -132,6 +132,12 @@ class Agent:
                     self._writer = None
                 has_hello.clear()
             await asyncio.sleep(next(pauses))
+
+    def _take_safely(self, text):
+        try:
+            self._take(text)
+        except Exception:  # Nothing of one line may end what is heard and said later.
+            _log.exception("the agent's line %.200r could not be taken", text)
 
     def _take(self, text):
         try:

@@ -3,12 +3,15 @@
 import asyncio
 import collections
 import copy
+import logging
 import math
 import time
 
 from . import errors, frames, handshake, loop
 
 OPEN_MAX = 4096
+
+_log = logging.getLogger("orrery")
 
 
 class Outgoing:
@@ -233,7 +236,10 @@ class CalleeConnection(loop.Connection):
         calls, self._open = [*self._open.values(), *self._waiting], {}
         self._waiting.clear()
         for call in calls:
-            call.sink.fail(error)
+            try:
+                call.sink.fail(error)
+            except Exception:  # The others have ended as well.
+                _log.exception("the end of a connection could not be told to a call")
 
     def worker_lost(self, reason):
         return worker_lost(self.peer, self._generation, reason)

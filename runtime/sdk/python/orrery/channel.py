@@ -3,7 +3,7 @@
 import threading
 import time
 
-from . import client, errors, futures
+from . import checks, errors, futures
 
 
 class Lease:
@@ -37,7 +37,7 @@ class Lease:
         """May be called again where it failed."""
         if not self._is_open:
             return
-        client.seconds(deadline)
+        checks.seconds(deadline)
         try:
             self._channel._ask("ack", {"lease": self._lease}, deadline)
         except errors.BadArguments:  # The owner has no such lease.
@@ -57,7 +57,7 @@ class Lease:
     def get_with(self, ask, deadline):
         """For the SDK: the answer of ask(lease, deadline), which acknowledges this lease, too.
         Where it fails the lease may be acknowledged again."""
-        end = time.monotonic() + client.seconds(deadline)
+        end = time.monotonic() + checks.seconds(deadline)
         if self._is_open and self._is_in_doubt:
             self.ack(deadline)
             return ask(None, max(0.001, end - time.monotonic()))
@@ -97,6 +97,9 @@ class Channel:
         self.name = name
         self.epoch = None
         self._client = client
+        if not isinstance(owner, (list, tuple)) or len(owner) != 2:
+            raise errors.BadArguments(f"found the owner {owner!r} of channel {name}, needed a role "
+                                      "and a rank in it; write owner=(\"role\", 0)")
         self._owner = client.peer(*owner)
         self._capacity, self._weight_max = capacity, weight_max
         self._lock = threading.Lock()
@@ -108,16 +111,15 @@ class Channel:
     def put_many(self, items, deadline=futures.DEADLINE_DEFAULT, retries=0):
         """All of a list of (key, weight, value), or none of it. `retries`: after a lost answer
         the put is sent again under its name, and counts once."""
-        return self._ask("put", {"items": [list(item) for item in items]}, deadline,
-                         retries=retries)
+        return self._ask("put", {"items": _items(items)}, deadline, retries=retries)
 
     def submit_put(self, items, deadline=futures.DEADLINE_DEFAULT):
         """As put_many, without waiting: a Future. Several may be under way, and are carried out in
         their order."""
+        items = _items(items)
         epoch = self._open(deadline)
         return self._client.submit(self._owner, "orrery.channel.put", (), {
-            "name": self.name, "epoch": epoch, "items": [list(item) for item in items]},
-            deadline=deadline)
+            "name": self.name, "epoch": epoch, "items": items}, deadline=deadline)
 
     def get(self, key=None, deadline=futures.DEADLINE_DEFAULT, done=None):
         """A Lease of one item, of this key or of any; waits for it. `done`: the Lease of before,
@@ -156,7 +158,7 @@ class Channel:
 
     def _open(self, deadline, is_new=False):
         """The epoch, which is asked for once. `is_new`: whichever it was before."""
-        end = time.monotonic() + client.seconds(deadline)
+        end = time.monotonic() + checks.seconds(deadline)
         known = self.epoch
         if known is not None and not is_new:
             return known
@@ -180,7 +182,7 @@ class Channel:
                                 capacity=self._capacity, weight_max=self._weight_max)["epoch"]
 
     def _ask(self, what, kwargs, deadline, retries=0):
-        end = time.monotonic() + client.seconds(deadline)
+        end = time.monotonic() + checks.seconds(deadline)
         epoch = self._open(deadline)
         kwargs = {"name": self.name, **kwargs}
         if what in ("put", "get"):
@@ -192,3 +194,15 @@ class Channel:
         except BaseException:
             future.cancel()
             raise
+
+
+def _items(items):
+    """As they are sent."""
+    try:
+        found = [item if isinstance(item, (list, tuple)) else None for item in items]
+    except TypeError:
+        found = [None]
+    if any(item is None or len(item) != 3 for item in found):
+        raise errors.BadArguments(f"found the items {str(items)[:100]}, needed a list of (key, "
+                                  "weight, value); write [(None, 1, value)]")
+    return [list(item) for item in found]

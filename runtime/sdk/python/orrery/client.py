@@ -5,7 +5,7 @@ import queue
 import secrets
 import time
 
-from . import callee, calls, directory, errors, futures, handshake, loop
+from . import callee, calls, checks, directory, errors, futures, handshake, loop
 
 # Phases in which a worker that is not listed may still come.
 COMING = frozenset(("Pending", "Starting", "Restarting", "Rescheduling", "Unknown", ""))
@@ -227,7 +227,9 @@ class Client:
         self._tls = handshake.caller_context()
 
     def peer(self, role, rank=0):
-        return RemoteWorker(self, role, rank)
+        if not isinstance(role, str) or not role:
+            raise errors.BadArguments(f"found the role {role!r}, needed its name; write it as text")
+        return RemoteWorker(self, role, checks.whole(f"the rank in {role}", rank))
 
     # --- from any thread ---
 
@@ -242,13 +244,13 @@ class Client:
         self.begin(call, target)
         return future
 
-    def prepare(self, sink, method, args, kwargs, deadline, **options):
+    def prepare(self, sink, method, args, kwargs, deadline, retries=0, **options):
         """A call that can be sent: everything about it is checked here."""
         if type(method) is not str:
             raise errors.BadArguments(f"found the method {method!r}, needed its name; write it as "
                                       "text")
-        call = callee.Outgoing(method, args, kwargs, time.monotonic() + seconds(deadline), sink,
-                               **options)
+        call = callee.Outgoing(method, args, kwargs, time.monotonic() + checks.seconds(deadline),
+                               sink, retries=checks.whole("retries", retries), **options)
         sink.call = call
         return call
 
@@ -454,15 +456,3 @@ class Client:
 def once_name():
     """A name for one call, however often it is sent."""
     return secrets.token_hex(16)
-
-
-def seconds(deadline):
-    """A deadline as a number; raises BadArguments."""
-    try:
-        number = float(deadline)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not 0 < number <= calls.DEADLINE_MS_MAX / 1000:
-        raise errors.BadArguments(f"found the deadline {deadline!r}, needed seconds above 0; every "
-                                  "call has one, 300 unless said otherwise")
-    return number

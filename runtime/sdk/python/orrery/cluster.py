@@ -6,7 +6,7 @@ import secrets
 import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import directory, driver, errors, futures
+from . import checks, directory, driver, errors, futures
 
 STRATEGIES = ("pack", "strict_pack", "spread", "strict_spread")
 
@@ -135,7 +135,7 @@ def launch(url, job, token="", ca="", certificate="", name="", deadline=futures.
     """Submits a job (a map, see job_of()) and waits until all workers of its roles listen.
     Returns its Driver. A job whose workers do not come in time is left as it is: stop it, or
     find it later."""
-    end = time.monotonic() + deadline
+    end = time.monotonic() + checks.seconds(deadline)
     controller = directory.Controller(url, token, ca, certificate)
     answer = controller.checked("POST", "/api/v1/jobs", end, json.dumps(job).encode(),
                                 {"Idempotency-Key": secrets.token_hex(16),

@@ -103,15 +103,29 @@ class _UnixConnection(http.client.HTTPConnection):
 def _check_address(url, token):
     """Raises BadArguments for an address that cannot be asked, or where the token could be read
     on its way."""
-    target = urllib.parse.urlsplit(url)
-    is_http = target.scheme in ("http", "https") and target.hostname
-    if not is_http and not (target.scheme == "unix" and target.path):
+    try:
+        target = urllib.parse.urlsplit(url)
+        is_http = target.scheme in ("http", "https") and target.hostname and target.port != 0
+        is_unix = target.scheme == "unix" and target.path
+    except ValueError:  # Of what is no port, or no address in brackets.
+        is_http = is_unix = False
+    if not is_http and not is_unix:
         raise errors.BadArguments(f"found the controller's address {url!r}, needed "
                                   "http://host:port, https://host:port or unix:/path; look at "
                                   "ORRERY_SERVER_URL")
     if token and target.scheme == "http" and not handshake.is_loopback(target.hostname):
         raise errors.BadArguments(f"found the controller's address {url}, where the token would "
                                   "travel in clear, needed https://; let the controller serve TLS")
+
+
+def _read(name, needed, path, read):
+    """What read() gives. Raises BadArguments that names the file."""
+    try:
+        return read()
+    except (OSError, ValueError) as error:
+        raise errors.BadArguments(f"{name}: found the file {path!r}, which cannot be read "
+                                  f"({getattr(error, 'strerror', None) or error}), needed one in PEM with {needed}; "
+                                  "name another file") from None
 
 
 class Controller:
@@ -127,9 +141,11 @@ class Controller:
             _check_address(each, token)
         self._tls = None
         if ca or certificate or "https:" in url:
-            self._tls = ssl.create_default_context(cafile=ca or None)
+            self._tls = _read("ca", "the authority's certificate", ca,
+                              lambda: ssl.create_default_context(cafile=ca or None))
             if certificate:
-                self._tls.load_cert_chain(certificate)
+                _read("certificate", "a certificate and its key", certificate,
+                      lambda: self._tls.load_cert_chain(certificate))
 
     @property
     def url(self):

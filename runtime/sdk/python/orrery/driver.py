@@ -8,7 +8,7 @@ import socket
 import time
 import urllib.parse
 
-from . import channel, client, directory, errors, futures, group
+from . import channel, checks, client, directory, errors, futures, group
 
 _REQUEST_S = 60.0
 _URL = "http://127.0.0.1:22100"
@@ -61,7 +61,7 @@ class Driver:
 
     def peers(self, deadline=futures.DEADLINE_DEFAULT):
         """The job's workers as they are now: a directory.Listing."""
-        return self.client.directory.ask(time.monotonic() + deadline)
+        return self.client.directory.ask(time.monotonic() + checks.seconds(deadline))
 
     def peer(self, role, rank=0):
         """The worker of a role that has this rank in it."""
@@ -80,13 +80,14 @@ class Driver:
         """Sets how many replicas a role shall have. For users and administrators; a worker has
         Worker.add_replicas()."""
         path = f"/api/v1/jobs/{urllib.parse.quote(self.job)}/scale"
-        self.controller.checked("POST", path, time.monotonic() + deadline,
+        replicas = checks.whole("replicas", replicas, least=1)
+        self.controller.checked("POST", path, time.monotonic() + checks.seconds(deadline),
                                 json.dumps({"role": role, "replicas": replicas}).encode())
 
     def stop(self, deadline=_REQUEST_S):
         """Ends the job."""
         path = f"/api/v1/jobs/{urllib.parse.quote(self.job)}/stop"
-        self.controller.checked("POST", path, time.monotonic() + deadline)
+        self.controller.checked("POST", path, time.monotonic() + checks.seconds(deadline))
 
     def close(self):
         """Ends all connections, and with them the claims of groups."""

@@ -1,9 +1,8 @@
 """What a call that has been sent will answer."""
 
 import threading
-import time
 
-from . import errors, io_role, loop, threads
+from . import checks, errors, io_role, loop, threads
 
 DEADLINE_DEFAULT = 300.0
 
@@ -71,12 +70,12 @@ class Future:
         return True
 
     def _wait(self, timeout):
+        end = checks.end_of(timeout)
         if self._is_done:
             return
         if loop.is_current():
             raise RuntimeError("found a wait on the loop's own thread, which would never end; wait "
                                "on another thread")
-        end = None if timeout is None else time.monotonic() + timeout
         role = loop.role()
         parker = io_role.parker_of(role)
         self._waiters.append(parker)

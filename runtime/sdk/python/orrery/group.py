@@ -6,7 +6,7 @@ import dataclasses
 import time
 from typing import Any, Optional
 
-from . import calls, client, directory, errors, futures, loop, plan
+from . import calls, checks, client, directory, errors, futures, loop, plan
 
 
 class Claims:
@@ -58,7 +58,7 @@ class GroupFuture:
 
     def outcomes(self, timeout=None):
         """All of them, in rank order; no result is lost because another worker failed."""
-        end = None if timeout is None else time.monotonic() + timeout
+        end = checks.end_of(timeout)
         out = []
         for rank, answer, returns in zip(self.called, self._answers, self._returns):
             error = answer.exception(None if end is None else max(0.0, end - time.monotonic()))
@@ -180,7 +180,7 @@ class WorkerGroup(collections.abc.Sequence):
 
     def refresh(self, deadline=futures.DEADLINE_DEFAULT):
         """Takes the members of now: waits until all of the role listen, and claims them."""
-        loop.run(self._refresh(time.monotonic() + deadline))
+        loop.run(self._refresh(time.monotonic() + checks.seconds(deadline)))
 
     @property
     def generation(self):

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import json
+import logging
 import os
 import secrets
 import signal
@@ -11,14 +12,18 @@ import threading
 import time
 import urllib.parse
 
-from . import (agent, channel, channel_owner, driver, errors, frames, futures, group, listener,
-               loop, membership, methods, serving, turns)
+from . import (agent, channel, channel_owner, checks, driver, errors, frames, futures, group,
+               listener, loop, membership, methods, serving, turns)
 
 EXIT_DRAINED = 143
 
 _REQUEST_S = 60.0
 _FLUSH_S = 1.0
 _DIAGNOSIS_S = 10.0  # What is charged hangs on it, and the agent may be starting anew.
+
+_LEASE_MIN_S, _LEASE_MAX_S = 1, 3600
+
+_log = logging.getLogger("orrery")
 
 _FAULTS = ("mine", "node", "peer")
 _DIAGNOSIS_BYTES = 512
@@ -255,16 +260,20 @@ class Worker:
 
     def report_profiling(self, **numbers):
         """Of the whole job: step_time_s, throughput (examples a second), batch_size (examples a
-        step)."""
-        self._say({"profiling": {key: float(value) for key, value in numbers.items()}})
+        step). What is not finite is left out, with a warning in the log."""
+        said = _reported(numbers)
+        if said or not numbers:
+            self._say({"profiling": {key: float(value) for key, value in said.items()}})
 
     def report_progress(self, done, rate=None, checkpointed=False, **more):
         """`done` units of work so far, `rate` of them a second; also efficiency, epoch,
-        remaining_s."""
-        progress = {"done": float(done), "checkpointed": bool(checkpointed), **more}
+        remaining_s. What is not finite is left out, with a warning in the log; without `done`
+        nothing is said."""
         if rate is not None:
-            progress["rate"] = float(rate)
-        self._say({"progress": progress})
+            more["rate"] = rate
+        progress = _reported({"done": done, **more})
+        if "done" in progress:
+            self._say({"progress": {**progress, "checkpointed": bool(checkpointed)}})
 
     def diagnose(self, fault, message="", role=None, rank=None):
         """Says whose fault it will be that this worker fails, before it does: `fault` is "mine",
@@ -321,10 +330,15 @@ class Worker:
         worker of the job that asks for its turn uses them. It is renewed from the SDK's own thread;
         a process that stands still for longer than `lease_s` is killed by its agent. Raises Timeout
         after `deadline` seconds. Where there is no agent, every worker has its turn."""
+        lease = checks.number("lease_s", lease_s)
+        if lease is None or not _LEASE_MIN_S <= lease <= _LEASE_MAX_S:
+            raise errors.BadArguments(f"found lease_s {lease_s!r}, needed {_LEASE_MIN_S} to "
+                                      f"{_LEASE_MAX_S} seconds")
+        deadline = checks.seconds(deadline)
         if self._agent is None:
             return contextlib.nullcontext()
         self._agent.start()
-        return turns.Turn(self._agent.turns, lease_s, deadline)
+        return turns.Turn(self._agent.turns, lease, deadline)
 
     def lead(self, on_word):
         """For a sub-master: on_word({"role": ..., "incident": ..., "word": ...}) on the SDK's
@@ -359,9 +373,7 @@ class Worker:
         path = f"/v2alpha1/{urllib.parse.quote(self.job)}/replicas"
         headers, body = {"X-Orrery-Worker": self.name}, None
         if count is not None:
-            if type(count) is not int or count < 1:
-                raise errors.BadArguments(f"found {count!r} replicas to add or remove, needed a "
-                                          "whole number from 1")
+            count = checks.whole("the number of replicas", count, least=1)
             # One for all tries: a lost answer must not add them twice.
             headers["Idempotency-Key"] = secrets.token_hex(16)
             body = json.dumps({"replicas": count}).encode()
@@ -369,3 +381,15 @@ class Worker:
                                                           time.monotonic() + _REQUEST_S, body,
                                                           headers)
         return answer.get("data")
+
+
+def _reported(numbers):
+    """Numbers that can be said. A loss or a rate that is not finite ends no training."""
+    said = {}
+    for key, value in numbers.items():
+        number = checks.number(key, value)
+        if number is None:
+            _log.warning("%s is %s and not reported: it is not finite", key, value)
+        else:
+            said[key] = number
+    return said

@@ -231,6 +231,31 @@ class Calls(unittest.TestCase):
             with self.assertRaises(orrery.BadArguments):
                 self.peer.submit("pid", deadline=deadline)
 
+    def test_what_is_no_number_is_told_at_once(self):
+        for retries in ("3", None, -1, 1.5, True, [1]):
+            with self.subTest(retries=retries), self.assertRaises(orrery.BadArguments):
+                self.peer.submit("pid", retries=retries)
+        for rank in ("0", -1, None, 0.0, True):
+            with self.subTest(rank=rank), self.assertRaises(orrery.BadArguments):
+                self.driver.peer("actor", rank)
+        for role in ("", None, 1):
+            with self.subTest(role=role), self.assertRaises(orrery.BadArguments):
+                self.driver.peer(role)
+        for deadline in ("x", 0, None):
+            for ask in (self.driver.peers, self.driver.stop, lambda it: self.driver.scale("actor", 1, it),
+                        lambda it: self.driver.group("actor", deadline=it),
+                        lambda it: orrery.launch(self.job.url, {"name": "train"}, deadline=it)):
+                with self.subTest(deadline=deadline), self.assertRaises(orrery.BadArguments):
+                    ask(deadline)
+        for timeout in ("x", float("nan"), []):
+            with self.subTest(timeout=timeout), self.assertRaises(orrery.BadArguments):
+                self.peer.submit("pid").result(timeout)
+        for replicas in ("x", 0, 1.5):
+            with self.subTest(replicas=replicas), self.assertRaises(orrery.BadArguments):
+                self.driver.scale("actor", replicas)
+        self.assertEqual(self.job.posts, [])
+        self.assertEqual(self.peer.submit("add", 1).result(float("inf")), 2)
+
     # --- second attempts ---
 
     def submit_named(self, method, once, attempt, *args):

@@ -375,6 +375,13 @@ class Channels(unittest.TestCase):
             with self.assertRaises(orrery.BadArguments):
                 self.submit(channel, "get", **kwargs).result(60)
         self.assertEqual(self.submit(channel, "put", items=[]).result(60), 0)
+        for owner in ("owner", ("owner",), None, ("owner", "0")):
+            with self.assertRaises(orrery.BadArguments):
+                self.driver.channel("queue", owner)
+        for items in ([1], 5, [(None, 1)], ["abc"], None):
+            for put in (channel.put_many, channel.submit_put):
+                with self.assertRaises(orrery.BadArguments):
+                    put(items)
         for items in ([1], [[None, 1]], [[None, -1, 1]], [[5, 1, 1]], "x"):
             with self.assertRaises(orrery.BadArguments):
                 self.submit(channel, "put", items=items).result(60)

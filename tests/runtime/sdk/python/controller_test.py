@@ -85,13 +85,24 @@ class Away(unittest.TestCase):
         self.assertLessEqual(len(self.job.requests), 3)
 
     def test_addresses(self):
-        for url in ("", "127.0.0.1:22100", "ftp://x", "http://", "unix:"):
+        for url in ("", "127.0.0.1:22100", "ftp://x", "http://", "unix:", "http://127.0.0.1:99999", "http://a:b",
+                    "http://a:0", "http://[::1"):
             with self.assertRaises(orrery.BadArguments):
                 orrery.Driver.connect(url, "job")
         for url in ("http://10.0.0.1:22100", "http://controller:22100"):
             with self.assertRaises(orrery.BadArguments) as raised:
                 orrery.Driver.connect(url, "job", token="secret")
             self.assertNotIn("secret", str(raised.exception))
+
+    def test_files_that_are_no_certificates_are_named(self):
+        bad = self.job.folder / "bad.pem"
+        bad.write_text("no certificate", encoding="utf-8")
+        for path in ("/missing/ca.pem", str(bad)):
+            for option in ("ca", "certificate"):
+                with self.subTest(option=option, path=path), self.assertRaises(orrery.BadArguments) as raised:
+                    orrery.Driver.connect("https://127.0.0.1:1", "job", **{option: path})
+                self.assertIn(f"{option}: ", raised.exception.message)
+                self.assertIn(path, raised.exception.message)
 
     def test_no_token_follows_to_where_it_could_be_read(self):
         self.job.refusals = [(307, {"Location": "http://10.0.0.1:22100/"}, {})]

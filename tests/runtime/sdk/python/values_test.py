@@ -305,6 +305,23 @@ class OpenCalls(unittest.TestCase):
                 self.assertEqual((call.was_sent, connection.sent), (False, []))
         loop.run(run())
 
+    def test_a_call_that_cannot_be_told_of_the_end_keeps_no_other_from_it(self):
+        worker = directory.Peer("7-0-0", "actor", 0, 0, "n0", "127.0.0.1", 1, "", b"")
+
+        class Broken(self.Sink):
+            def fail(self, error):
+                raise KeyError("in a sink")
+
+        async def run():
+            connection = self.Connection(worker)
+            outgoing = [callee.Outgoing("m", (), {}, time.monotonic() + 60, sink) for sink in (Broken(), self.Sink())]
+            for call in outgoing:
+                connection.send_call(call)
+            with self.assertLogs("orrery", "ERROR"):
+                connection.lost_once(None)
+            self.assertIsInstance(outgoing[1].sink.error, orrery.WorkerLost)
+        loop.run(run())
+
     def test_what_waits_here_for_its_turn_is_no_other_call(self):
         two = unittest.mock.patch.object(callee, "OPEN_MAX", 2)
         two.start()

@@ -111,6 +111,27 @@ class Blame(unittest.TestCase):
         fakes.wait_for(changed, "its word", lambda: word in heard_by.lines)
         connection.close()
 
+    def test_a_line_that_cannot_be_taken_ends_no_connection(self):
+        changed, told = threading.Condition(), []
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        heard_by = fakes.FakeAgent(f"{folder.name}/agent", "w", "t", dict, changed)
+        self.addCleanup(heard_by.close)
+
+        def on_membership(membership):
+            with changed:
+                told.append(membership)
+                changed.notify_all()
+            raise TypeError("what it does with the line")
+        connection = agent.Agent(heard_by.path, "w", "t", on_membership)
+        with self.assertLogs("orrery", "ERROR") as logged:
+            connection.start()
+            fakes.until(lambda: logged.records, "what was raised at the first line")
+        heard_by.send({"membership": {}})
+        fakes.wait_for(changed, "the second line", lambda: len(told) > 1)
+        self.assertEqual(heard_by.hellos, 1)
+        connection.close()
+
     def test_what_makes_no_sense_is_refused(self):
         worker = orrery.Worker.join({"ORRERY_WORKER": "7-0-0"}, drain_on_sigterm=False)
         for words in (("nobody",), ("peer",), ("peer", "", "actor"), ("peer", "", "actor", -1),
@@ -231,6 +252,33 @@ class Life(unittest.TestCase):
         fakes.wait_for(self.job.changed, "the reports", lambda: self.said("progress"))
         self.assertEqual(self.said("profiling"), [{"step_time_s": 0.5, "throughput": 64, "batch_size": 32}])
         self.assertEqual(self.said("progress"), [{"done": 12, "rate": 3.5, "checkpointed": True}])
+
+    def test_reports_of_what_is_no_finite_number(self):
+        worker, said = self.worker_of_job(), []
+        worker._say = said.append
+        for report in (lambda: worker.report_profiling(throughput="fast"), lambda: worker.report_progress("x"),
+                       lambda: worker.report_progress(1, loss=object()), lambda: worker.report_progress(1, rate=[])):
+            with self.assertRaises(orrery.BadArguments) as raised:
+                report()
+            self.assertRegex(raised.exception.message, "throughput|done|loss|rate")
+        with self.assertLogs("orrery", "WARNING") as logged:
+            worker.report_profiling(throughput=float("nan"), step_time_s=0.5)
+            worker.report_profiling(throughput=float("inf"))
+            worker.report_progress(float("nan"))
+            worker.report_progress(3, loss=float("nan"), epoch=2)
+        self.assertEqual(len(logged.records), 4)
+        self.assertEqual(said, [{"profiling": {"step_time_s": 0.5}},
+                                {"progress": {"done": 3, "epoch": 2, "checkpointed": False}}])
+
+    def test_turns_that_make_no_sense(self):
+        worker = self.worker_of_job()
+        for lease_s in (None, "x", float("nan"), 0.5, 3601, float("inf")):
+            with self.subTest(lease_s=lease_s), self.assertRaises(orrery.BadArguments):
+                worker.turn(lease_s=lease_s)
+        with self.assertRaises(orrery.BadArguments):
+            worker.turn(deadline="x")
+        with worker.turn(lease_s=1):
+            """Where there is no agent every worker has its turn."""
 
     def test_words_of_a_sub_master(self):
         self.peer.call("lead")
