@@ -5,7 +5,7 @@ import collections
 import json
 import logging
 
-from . import directory, loop, membership, turns
+from . import directory, forks, loop, membership, turns
 
 _LINE_MAX = 4 << 20
 _WAITING_MAX = 64
@@ -20,10 +20,15 @@ class Agent:
     def __init__(self, path, worker, token, on_membership, on_sub_master=None):
         self._path = path
         self._hello = {"hello": {"worker": worker, "token": token}}
-        self._endpoint = None
-        self._diagnosis = None
         self._on_membership = on_membership
         self.on_sub_master = on_sub_master
+        self.forget()
+        forks.forgets(self)
+
+    def forget(self):
+        """A forked child connects where it says something itself."""
+        self._endpoint = None
+        self._diagnosis = None
         self.turns = turns.Turns(self._say_now)
         self._writer = None
         self._waiting = collections.deque(maxlen=_WAITING_MAX)

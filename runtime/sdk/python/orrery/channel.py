@@ -3,7 +3,7 @@
 import threading
 import time
 
-from . import checks, errors, futures
+from . import checks, errors, forks, futures
 
 
 class Lease:
@@ -102,6 +102,11 @@ class Channel:
                                       "and a rank in it; write owner=(\"role\", 0)")
         self._owner = client.peer(*owner)
         self._capacity, self._weight_max = capacity, weight_max
+        self.forget()
+        forks.forgets(self)
+
+    def forget(self):
+        """In a forked child no thread opens it."""
         self._lock = threading.Lock()
 
     def put(self, value, key=None, weight=1, deadline=futures.DEADLINE_DEFAULT, retries=0):

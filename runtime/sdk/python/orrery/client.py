@@ -5,7 +5,7 @@ import queue
 import secrets
 import time
 
-from . import callee, calls, checks, directory, errors, futures, handshake, loop
+from . import callee, calls, checks, directory, errors, forks, futures, handshake, loop
 
 # Phases in which a worker that is not listed may still come.
 COMING = frozenset(("Pending", "Starting", "Restarting", "Rescheduling", "Unknown", ""))
@@ -190,6 +190,11 @@ class RemoteWorker:
         self.role, self.rank = role, rank
         self.peer = None  # As the directory had it last.
         self.lost_at = None
+        self.forget()
+        forks.forgets(self)
+
+    def forget(self):
+        """In a forked child no call waits yet."""
         self.waiting = 0  # Calls that wait for a connection; those behind them keep the order.
         self.order = None
 
@@ -222,9 +227,14 @@ class Client:
 
     def __init__(self, job_directory):
         self.directory = job_directory
+        self._tls = handshake.caller_context()
+        self.forget()
+        forks.forgets(self)
+
+    def forget(self):
+        """A forked child makes connections of its own."""
         self._connections = {}
         self._connecting = {}
-        self._tls = handshake.caller_context()
 
     def peer(self, role, rank=0):
         if not isinstance(role, str) or not role:

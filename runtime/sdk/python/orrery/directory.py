@@ -12,7 +12,7 @@ import time
 import urllib.parse
 from typing import Tuple
 
-from . import errors, handshake, threads
+from . import errors, forks, handshake, threads
 
 _REQUEST_S = 10.0
 _REDIRECTS_MAX = 5
@@ -244,6 +244,11 @@ class Directory:
         self.controller = controller
         self.job = job
         self._listing = None
+        self.forget()
+        forks.forgets(self)
+
+    def forget(self):
+        """In a forked child nothing is asked yet."""
         self._asking = None
         self._lock = threading.Lock()
 

@@ -13,6 +13,7 @@ round, too (ADR 0024).
 import asyncio
 import collections
 import math
+import os
 import queue
 import selectors
 import sys
@@ -62,6 +63,9 @@ class _Loop(asyncio.SelectorEventLoop):
         if when < self.role.waits_until:
             self.role.is_early = True
         return super().call_at(when, *arguments, **keywords)
+
+    def __del__(self):
+        """It lives as long as the process; in a forked child it is the parent's."""
 
 
 class Parker:
@@ -132,6 +136,17 @@ class Role:
         self._is_watching = False
         if buffer_memory.memory.drop_older(buffer_memory.KEPT_FOR_S):
             self.watch_memory()
+
+    # --- in a forked child ---
+
+    def leave_to_parent(self):
+        """What is open is the parent's: nothing of it is closed there, whoever closes it here, and it
+        ends when the parent ends it."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for key in list(self._selector.get_map().values()):
+            os.dup2(nothing, key.fd, inheritable=False)
+        os.close(nothing)
+        self._selector.close()  # Which the parent has, too.
 
     # --- from any thread ---
 

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from . import calls, errors, frames, handshake, loop
+from . import calls, errors, forks, frames, handshake, loop
 
 OPEN_MAX = 4096
 _UNKNOWN_MAX = 256  # Connections whose caller is not known yet.
@@ -179,6 +179,11 @@ class Listener:
         self.served = served
         self.worker, self.token = worker, token
         self.message_max = message_max
+        self.forget()
+        forks.forgets(self)
+
+    def forget(self):
+        """A forked child does not listen."""
         self.certificate = ""
         self.port = 0
         self._connections = set()

@@ -32,6 +32,8 @@ def role():
 
 def _forget():
     global _role, _lock
+    if _role is not None:
+        _role.leave_to_parent()
     _role, _lock = None, threading.Lock()
 
 

@@ -2,11 +2,13 @@
 """The I/O role: whichever thread waits does the I/O, and what comes while none waits is done as well."""
 
 import asyncio
+import gc
 import os
 import random
 import signal
 import threading
 import time
+import traceback
 import unittest
 
 import fakes
@@ -180,6 +182,70 @@ class IoRole(unittest.TestCase):
             return self.peer.call("add", 5, deadline=20) == 6
         except orrery.WorkerLost:
             return False
+
+    def in_child(self, ask):
+        """The exit code of a forked child in which ask() is true: 0."""
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                code = 0 if ask() else 2
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_a_forked_child_calls_with_what_it_inherited(self):
+        """By connections of its own: those of the parent go on."""
+        self.assertEqual(self.peer.call("add", 1), 2)
+        group = self.driver.group("actor")
+        channel = self.driver.channel("of_children", ("actor", 0), capacity=4)
+        self.assertEqual(group.call("add", 1).result(60), [2, 2])
+        held = self.peer.submit("hold")
+        self.peer.call("await_begun")
+
+        def ask():
+            gc.collect()  # What is thrown away here is the parent's.
+            channel.put("child", deadline=60)
+            return (self.peer.call("await_begun", deadline=60) and self.driver.peers(60).peers
+                    and len(group.call("seen", deadline=60).result()) == 2
+                    and self.peer.call("release", deadline=60) is None)
+        for _ in range(2):
+            self.assertEqual(self.in_child(ask), 0)
+            self.assertEqual(held.result(60), "released")
+            held = self.peer.submit("hold")
+            self.peer.call("await_begun")
+        self.peer.call("release")
+        self.assertEqual(held.result(60), "released")
+        self.assertEqual(group.call("add", 1).result(60), [2, 2])
+        self.assertEqual(channel.get_batch(4).values, ["child", "child"])
+
+    def test_a_connection_ends_with_the_parent_though_a_child_lives(self):
+        job = fakes.FakeJob()
+        self.addCleanup(job.close)
+        job.add("actor")
+        first, second = job.driver("first"), job.driver("second")
+        first.group("actor")
+        reads, writes = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.read(reads, 1)
+            os._exit(0)
+        try:
+            first.close()
+
+            def is_free():
+                try:
+                    return second.group("actor", deadline=60)
+                except orrery.SecondDriver:
+                    return None
+            fakes.until(is_free, "a claim that is given up")
+        finally:
+            os.write(writes, b"x")
+            os.waitpid(pid, 0)
+            os.close(reads)
+            os.close(writes)
 
     def test_a_forked_child_has_a_role_of_its_own(self):
         self.assertEqual(self.peer.call("add", 1), 2)
