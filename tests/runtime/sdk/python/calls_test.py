@@ -444,9 +444,11 @@ class Losses(unittest.TestCase):
     def test_retries_follow_a_connection_that_ends_right_behind_its_welcome(self):
         def leave(raw):
             self.job.lies.clear()  # The next finds the worker itself.
-            raw.socket.sendall(self.welcome())
+            raw.socket.sendall(self.welcome() + frame({"t": "refused", "error": {
+                "type": "Cancelled", "message": "being drained"}}))
+            raw.is_ended()
         self.callee(leave)
-        self.assertEqual(self.peer.call("tally_once", "a", deadline=40, retries=1), 1)  # It was never sent.
+        self.assertEqual(self.peer.call("tally_once", "a", deadline=40, retries=1), 1)  # It was never begun.
 
     def test_a_connection_that_ends_right_behind_its_claim(self):
         refused = frame({"t": "refused", "error": {"type": "Cancelled", "message": "being drained"}})

@@ -100,7 +100,7 @@ class Channels(unittest.TestCase):
         channel = self.channel()
         channel.put_many([(None, 1, number) for number in (1, 2, 3)])
         leases = [channel.get() for _ in range(3)]
-        self.owner.process.send_signal(signal.SIGSTOP)
+        self.job.freeze(self.owner)
         try:
             for ask in (leases[0].ack, lambda deadline: channel.get(done=leases[1], deadline=deadline)):
                 with self.assertRaises(orrery.Timeout):

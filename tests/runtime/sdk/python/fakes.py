@@ -211,6 +211,12 @@ class FakeJob:
         worker.process.kill()
         worker.process.wait(PATIENCE_S)
 
+    def freeze(self, worker):
+        """Returns once it stands still, until SIGCONT."""
+        worker.process.send_signal(signal.SIGSTOP)
+        path = pathlib.Path(f"/proc/{worker.process.pid}/stat")
+        until(lambda: path.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T", "a worker that stands still")
+
     def drain(self, worker):
         worker.process.send_signal(signal.SIGTERM)
         return worker.process.wait(PATIENCE_S)

@@ -45,6 +45,16 @@ class _Raw:
     def answer(self):
         return self.read()[0]
 
+    def is_ended(self):
+        """Reads until the other side has closed, and says whether it did."""
+        try:
+            while True:
+                self.read()
+        except Ended:
+            return True
+        except (socket.timeout, ValueError, struct.error):
+            return False
+
     def _exactly(self, count):
         data = b""
         while len(data) < count:
@@ -62,16 +72,6 @@ class RawCaller(_Raw):
     def __init__(self, port, tls=None):
         connection = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         super().__init__(connection if tls is None else tls.wrap_socket(connection))
-
-    def is_ended(self):
-        """Reads until the other side has closed, and says whether it did."""
-        try:
-            while True:
-                self.read()
-        except Ended:
-            return True
-        except (socket.timeout, ValueError, struct.error):
-            return False
 
     def shake_hands(self, worker, key, caller, to=None, certificate="", lie=None):
         """The handshake with this key (32 bytes); the welcome, or what came in its place."""
