@@ -96,10 +96,14 @@ class _LoopSink:
 
 
 class _StreamSink:
-    """Hands the items of a call to its stream. On the loop, but for what is said otherwise."""
+    """Hands the items of a call to its stream. On the loop, but for what is said otherwise.
+    `drops`: they are wanted by nobody."""
 
-    def __init__(self, on_error=None):
+    def __init__(self, credit, on_error=None, drops=False):
         self.items = queue.SimpleQueue()
+        self._credit, self._drops = credit, drops
+        self._owed = 0  # Items that came and for which no credit was given back.
+        self._flows = drops
         self._on_error = on_error
         self.call = None
         self._is_done = False
@@ -108,7 +112,11 @@ class _StreamSink:
         return self._is_done
 
     def item(self, value):
-        self.items.put((True, value))
+        if not self._drops:
+            self.items.put((True, value))
+        self._owed += 1
+        if self._flows and self._owed * 2 >= self._credit:
+            self.more(self._owed)
 
     def result(self, value):
         self.item(value)
@@ -116,6 +124,11 @@ class _StreamSink:
 
     def end(self):
         self.fail(StopIteration())
+
+    def flow(self):
+        """From now on items come however few were read."""
+        self._flows = True
+        self.more(self._owed)
 
     def fail(self, error):
         if not self._is_done:
@@ -127,7 +140,8 @@ class _StreamSink:
             self.items.put((False, error))
 
     def more(self, count):
-        if not self._is_done and self.call.connection is not None:
+        self._owed -= count
+        if count and not self._is_done and self.call.connection is not None:
             self.call.connection.add_credit(self.call, count)
 
     def give_up(self):
@@ -142,6 +156,7 @@ class Stream:
 
     def __init__(self, sink, credit):
         self._sink, self._credit = sink, credit
+        self._flows = False
         self._consumed = 0
         self._end = None  # What __next__ raises from now on.
 
@@ -157,7 +172,7 @@ class Stream:
         if not is_item:
             self._end = value
             raise value
-        self._consumed += 1
+        self._consumed += not self._flows
         if self._consumed * 2 >= self._credit:
             loop.get().call_soon_threadsafe(self._sink.more, self._consumed)
             self._consumed = 0
@@ -168,6 +183,11 @@ class Stream:
 
     def __exit__(self, *_):
         self.close()
+
+    def flow(self):
+        """For the SDK: the worker does not wait for items to be read; they are kept here."""
+        self._flows, self._consumed = True, 0
+        loop.get().call_soon_threadsafe(self._sink.flow)
 
     def close(self):
         """The rest is not wanted; the worker is told."""
@@ -274,10 +294,10 @@ class Client:
         loop.perform(self._begin, call, target)
 
     def stream(self, target, method, args, kwargs, deadline, credit, generation=None, group=None,
-               on_error=None):
+               on_error=None, drops=False):
         if type(credit) is not int or credit < 1:
             raise errors.BadArguments(f"found the credit {credit!r}, needed a whole number from 1")
-        sink = _StreamSink(on_error)
+        sink = _StreamSink(credit, on_error, drops)
         call = self.prepare(sink, method, args, kwargs, deadline, credit=credit,
                             generation=generation)
         call.group = group

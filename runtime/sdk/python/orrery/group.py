@@ -129,7 +129,7 @@ class BatchFuture(GroupFuture, collections.abc.Sequence):
 
 class GroupStreams:
     """The streams of a call of a group. Iterating goes through those that return, one after the
-    other in rank order; streams() hands them back."""
+    other in rank order, and keeps what comes of the others meanwhile; streams() hands them back."""
 
     def __init__(self, ranks, streams, returns):
         self.called = list(ranks)
@@ -143,12 +143,17 @@ class GroupStreams:
                 if returns}
 
     def __iter__(self):
+        # Workers may meet for each item: one that waits for us would keep the others waiting.
+        first = self._returns.index(True) if True in self._returns else None
+        for index, stream in enumerate(self._streams):
+            if index != first:
+                stream.flow()
         for stream, returns in zip(self._streams, self._returns):
             if returns:
                 yield from stream
         for stream, returns in zip(self._streams, self._returns):
             if not returns:
-                for _ in stream:  # What it gives is dropped; what it raises is not.
+                for _ in stream:  # What it gives was dropped; what it raises is not.
                     pass
 
     def result(self):
@@ -364,7 +369,8 @@ class WorkerGroup(collections.abc.Sequence):
                                     deadline=deadline,
                                     credit=calls.CREDIT_DEFAULT, generation=self._generation,
                                     group=self.role,
-                                    on_error=self._note) for each in planned]
+                                    on_error=self._note, drops=not each.returns)
+                for each in planned]
 
     async def _refresh(self, deadline):
         began = time.monotonic()

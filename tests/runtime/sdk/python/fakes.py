@@ -214,8 +214,9 @@ class FakeJob:
     def freeze(self, worker):
         """Returns once it stands still, until SIGCONT."""
         worker.process.send_signal(signal.SIGSTOP)
-        path = pathlib.Path(f"/proc/{worker.process.pid}/stat")
-        until(lambda: path.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T", "a worker that stands still")
+        threads = pathlib.Path(f"/proc/{worker.process.pid}/task")
+        until(lambda: all(path.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
+                          for path in threads.glob("*/stat")), "a worker that stands still")
 
     def drain(self, worker):
         worker.process.send_signal(signal.SIGTERM)

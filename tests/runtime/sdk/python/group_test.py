@@ -5,6 +5,7 @@ The cases called N are behaviours that NeMo-RL's own tests hold (9 to 20), those
 """
 
 import signal
+import tempfile
 import unittest
 
 import fakes
@@ -159,6 +160,21 @@ class FourWorkers(unittest.TestCase):
         self.assertEqual(count().result(), [0, 1, 2, 0, 1, 2])
         self.assertEqual({rank: list(stream) for rank, stream in count().streams().items()},
                          {0: [0, 1, 2], 2: [0, 1, 2]})
+
+    def test_streams_of_workers_that_meet_for_each_item(self):
+        """Whether their items are wanted, are read later or not at all."""
+        pair = self.driver.group("pair", orrery.NamedSharding.grid(tp=2))
+        for options, ranks in (({}, [0, 1]), ({"output_is_replicated": ["tp"]}, [0])):
+            with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
+                streams = pair.run_all_workers_sharded_data(
+                    "count_together", stream=True, replicate_on_axes=["tp"], deadline=40,
+                    common_kwargs={"limit": 100, "folder": folder, "ranks": [0, 1]}, **options)
+                self.assertEqual(streams.result(), [[rank, number] for rank in ranks for number in range(100)])
+        with tempfile.TemporaryDirectory() as folder:
+            streams = pair.run_all_workers_sharded_data(
+                "count_together", stream=True, replicate_on_axes=["tp"], output_is_replicated=["tp"], deadline=40,
+                common_kwargs={"limit": 100, "folder": folder, "ranks": [0, 1]})
+            self.assertEqual(len(list(streams.streams()[0])), 100)
 
     # --- futures of groups ---
 

@@ -186,6 +186,17 @@ class Probe:
         raise ValueError("after the last")
 
     @orrery.method
+    def count_together(self, limit, folder, ranks):
+        """Yields an item only when all ranks are at it, as with collectives."""
+        for number in range(limit):
+            open(f"{folder}/{self.worker.role_rank}-{number}", "w", encoding="utf-8").close()
+            for rank in ranks:
+                while not os.path.exists(f"{folder}/{rank}-{number}"):
+                    orrery.context().wait_cancelled(0.001)
+                    orrery.context().check()
+            yield [self.worker.role_rank, number]
+
+    @orrery.method
     def count_and_hold(self, limit):
         yield from range(limit)
         while not orrery.context().wait_cancelled(0.01):
