@@ -1,9 +1,14 @@
 """The owner's side of channels: bounded queues in this process. All of it runs on the loop."""
 
 import collections
+import json
 import secrets
 
 from . import calls, errors, frames
+
+# What an item's own text may have, so that an answer with it alone has room for the rest. The SDK
+# in C++ has the same.
+_ITEM_TEXT_MAX = frames.HEADER_MAX - 256 - 4096
 
 
 class _Item:
@@ -139,8 +144,7 @@ class Channels:
             _check_whole("count", count, 1)
         else:
             weight = _number("weight", weight)
-        if key is not None:
-            _check_text("key", key)
+        _check_key(key)
         channel.gets[call] = (count, weight, key)
         call.on_over.append(lambda: self._left(channel, channel.gets, call))
         self._settle(channel)
@@ -294,10 +298,35 @@ def _items(items):
         if not isinstance(item, list) or len(item) != 3:
             raise errors.BadArguments(f"found the item {str(item)[:64]}, needed [key, weight, "
                                       "value]")
-        if item[0] is not None:
-            _check_text("key", item[0])
+        _check_key(item[0])
         item[1] = _number("weight", item[1])
+        _check_size(item[2])
     return items
+
+
+def _check_key(key):
+    """What a key may be, so that `state` can count by it: no key of an object begins with $."""
+    if key is not None and not (isinstance(key, str) and 0 < len(key) <= 256 and key[0] != "$"):
+        raise errors.BadArguments(f"found the key {str(key)[:64]!r}, needed None or a text of 1 to "
+                                  "256 characters that does not begin with $; rename it")
+
+
+# Quick, and not too little: a buffer's mark and its size elsewhere have no more text than this.
+_SIZER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"),
+                          default=lambda buffer: {"$buffer": 10**9, "size": 10**12})
+
+
+def _check_size(value):
+    """An item that no answer can have would block the channel for ever."""
+    if len(_SIZER.encode(value).encode("utf-8")) <= _ITEM_TEXT_MAX:
+        return
+    buffers = []
+    size = len(frames.to_json([frames.encode_value(value, buffers),
+                               [buffer.nbytes for buffer in buffers]]))
+    if size > _ITEM_TEXT_MAX:
+        raise errors.TooLarge(f"found an item of {size} bytes of text, needed at most "
+                              f"{_ITEM_TEXT_MAX}; put its bytes in buffers", bytes=size,
+                              limit=_ITEM_TEXT_MAX)
 
 
 def _check_text(name, value):

@@ -433,6 +433,24 @@ class Channels(unittest.TestCase):
         self.assertEqual((state["items"], state["leased"]), (100, 0))
         self.assertEqual(len(channel.get_batch(40)), 40)
 
+    def test_what_could_not_be_given_out_is_not_taken(self):
+        """By keys that `state` cannot tell, or for its length."""
+        channel = self.channel()
+        for key in ("$a", "", "x" * 257):
+            with self.subTest(key=key), self.assertRaises(orrery.BadArguments):
+                channel.put(1, key=key)
+            with self.subTest(key=key), self.assertRaises(orrery.BadArguments):
+                self.submit(channel, "get", count=1, key=key).result(60)
+        with self.assertRaises(orrery.TooLarge) as raised:
+            channel.put("x" * 1_045_000, key="\u00e4" * 256)
+        self.assertLess(raised.exception.limit, 1 << 20)
+        self.assertEqual((channel.state()["items"], channel.state()["put"]), (0, 0))
+        most = raised.exception.limit - 10
+        channel.put("x" * most, key="\u00e4" * 256)
+        channel.put([b"x"] * 35_000)
+        self.assertEqual(len(channel.get().value), most)
+        self.assertEqual(channel.get().value, [b"x"] * 35_000)
+
     def test_items_of_many_levels(self):
         """What could be put can be got: both have the same levels around an item."""
         def nested(levels):
