@@ -8,6 +8,8 @@ from typing import Any, Optional
 
 from . import calls, checks, client, directory, errors, futures, loop, plan
 
+_TRY_S = 0.02  # In less no answer of the directory can be hoped for.
+
 
 class Claims:
     """The callee's side: which driver holds this worker's group."""
@@ -108,8 +110,18 @@ class BatchFuture(GroupFuture, collections.abc.Sequence):
     def __init__(self, ranks, answers, cuts, size):
         super().__init__(ranks, answers, [True] * len(answers))
         self._cuts, self._size = cuts, size
+        self._joined = None
 
     def result(self, timeout=None):
+        """All of them, as a list."""
+        return list(self._all(timeout))
+
+    def _all(self, timeout=None):
+        if self._joined is None:
+            self._joined = self._join(timeout)
+        return self._joined
+
+    def _join(self, timeout):
         out = []
         for rank, part, (begin, end) in zip(self.called, super().result(timeout), self._cuts):
             if not isinstance(part, list) or len(part) != end - begin:
@@ -124,7 +136,10 @@ class BatchFuture(GroupFuture, collections.abc.Sequence):
         return self._size
 
     def __getitem__(self, index):
-        return self.result()[index]
+        return self._all()[index]
+
+    def __iter__(self):
+        return iter(self.result())
 
 
 class GroupStreams:
@@ -207,7 +222,7 @@ class WorkerGroup(collections.abc.Sequence):
                                       deadline=futures.DEADLINE_DEFAULT,
                                       retries=0, **kwargs):
         """One worker; its Future."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         return self._send(method,
                           plan.single_worker(len(self), self.sharding, worker_idx, args, kwargs),
                           deadline, retries).futures()[0]
@@ -216,7 +231,7 @@ class WorkerGroup(collections.abc.Sequence):
                                     deadline=futures.DEADLINE_DEFAULT, retries=0, stream=False,
                                     **kwargs):
         """All workers with the same data; of the named axes only index 0."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         return self._send(method,
                           plan.single_data(len(self), self.sharding, args, kwargs,
                                            run_rank_0_only_axes),
@@ -227,7 +242,7 @@ class WorkerGroup(collections.abc.Sequence):
                                       deadline=futures.DEADLINE_DEFAULT, retries=0, stream=False,
                                       **kwargs):
         """The i-th worker that runs takes the i-th item of every list."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         return self._send(method,
                           plan.multiple_data(len(self), self.sharding, args, kwargs,
                                              run_rank_0_only_axes,
@@ -240,7 +255,7 @@ class WorkerGroup(collections.abc.Sequence):
                                      retries=0,
                                      stream=False, **kwargs):
         """Lists nested along the sharded axes: each worker takes the element at its coordinates."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         return self._send(method, plan.sharded_data(
             len(self), self.sharding, args, kwargs, in_sharded_axes, replicate_on_axes,
             output_is_replicated,
@@ -252,7 +267,7 @@ class WorkerGroup(collections.abc.Sequence):
              **kwargs):
         """All workers with the same arguments; with `scatter` each argument is a list with one
         element per worker."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         size = len(self)
         if not scatter:
             return self._send_positional(method, [(args, kwargs)] * size, range(size), deadline,
@@ -269,7 +284,7 @@ class WorkerGroup(collections.abc.Sequence):
 
     def call_rank0(self, method, /, *args, deadline=futures.DEADLINE_DEFAULT, retries=0, **kwargs):
         """The first worker; its Future."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         self._need_some("call_rank0")
         return self._send_positional(method, [(args, kwargs)], [0], deadline, retries).futures()[0]
 
@@ -278,7 +293,7 @@ class WorkerGroup(collections.abc.Sequence):
         """Cuts every list among the arguments, which has `size` items, into parts that differ by
         one item at most; the method returns a list as long as its part. Workers without an item
         are not called."""
-        self._follow(deadline)
+        deadline = self._follow(deadline)
         self._need_some("call_batch")
         if type(size) is not int or size < 0:
             raise errors.BadArguments(f"found the size {size!r}, needed a whole number from 0")
@@ -306,9 +321,13 @@ class WorkerGroup(collections.abc.Sequence):
                                       "worker; let the job have the role, or ask len(group) before")
 
     def _follow(self, deadline):
-        """After a loss or a change of the membership the next call takes the members of now."""
-        if self._is_stale:
-            self.refresh(deadline)
+        """After a loss or a change of the membership the next call takes the members of now. What
+        is left of the deadline for the call itself."""
+        if not self._is_stale:
+            return deadline
+        end = time.monotonic() + checks.seconds(deadline)
+        loop.run(self._refresh(end))
+        return max(0.001, end - time.monotonic())
 
     def _send(self, method, planned, deadline, retries, stream=False):
         """Everything is checked and encoded before the first worker is called."""
@@ -374,8 +393,15 @@ class WorkerGroup(collections.abc.Sequence):
 
     async def _refresh(self, deadline):
         began = time.monotonic()
+        found, failed = None, {}  # As of the last try.
         for pause in directory.pauses():
-            listing = await self._client.directory.listing(deadline, began)
+            try:
+                listing = await self._client.directory.listing(deadline, began)
+            except errors.Timeout:
+                if found is None:
+                    raise
+                raise self._not_whole(found, failed) from None
+            found, failed = listing, {}
             peers = listing.role(self.role)
             if self._is_absent(listing, peers):
                 self._take([], listing)
@@ -383,22 +409,27 @@ class WorkerGroup(collections.abc.Sequence):
             if peers and [peer.role_rank for peer in peers] == list(range(len(peers))) and \
                     all(peer.port for peer in peers):
                 targets = [self._client.peer(self.role, peer.role_rank) for peer in peers]
-                if await self._claim_all(targets, began, deadline):
+                failed = await self._claim_all(targets, began, deadline)
+                if not failed:
                     # Claiming may have outlived a restart, and the group is as it was found last.
                     listing = self._client.directory.known()
                     if [peer.worker for peer in listing.role(self.role)] == \
                             [target.peer.worker for target in targets]:
                         self._take(targets, listing)
                         return
-            left = deadline - time.monotonic()
-            if left <= 0:
-                waiting = [f"{peer.role_rank} on {peer.node}" for peer in peers if not peer.port]
-                raise errors.Timeout(f"found group {self.role} not whole by the deadline "
-                                     f"({len(peers)} workers, not listening: "
-                                     f"{', '.join(waiting) or 'none'}), needed all of them; look "
-                                     f"at the job, which is {listing.phase}")
             began = time.monotonic()
-            await asyncio.sleep(min(pause, left))
+            left = deadline - began
+            if left <= _TRY_S:
+                raise self._not_whole(found, failed)
+            await asyncio.sleep(min(pause, left / 2))  # With time left for one more try.
+
+    def _not_whole(self, listing, failed):
+        peers = listing.role(self.role)
+        waiting = [f"{peer.role_rank} on {peer.node}" for peer in peers if not peer.port]
+        waiting += [f"{rank} ({error.message})" for rank, error in failed.items()]
+        return errors.Timeout(f"found group {self.role} not whole by the deadline ({len(peers)} "
+                              f"workers, not listening: {', '.join(waiting) or 'none'}), needed "
+                              f"all of them; look at the job, which is {listing.phase}")
 
     def _is_absent(self, listing, peers):
         """Whether the group is empty because the job has no such role; raises where it must not
@@ -412,7 +443,7 @@ class WorkerGroup(collections.abc.Sequence):
                                   f"which is {listing.phase}, needed one; its roles are: {roles}")
 
     async def _claim_all(self, targets, newer_than, deadline):
-        """Whether all could be claimed; a worker that is just being replaced cannot."""
+        """Those that could not be claimed, by rank; a worker that is just being replaced cannot."""
         async def claim(target):
             target.lost_at = newer_than
             connection = await self._client.connection(target, deadline)
@@ -422,7 +453,7 @@ class WorkerGroup(collections.abc.Sequence):
             if isinstance(error, BaseException) and not isinstance(
                     error, (errors.WorkerLost, errors.Timeout, errors.Cancelled)):
                 raise error
-        return not any(done)
+        return {target.rank: error for target, error in zip(targets, done) if error is not None}
 
     def _take(self, targets, listing):
         ranks = list(range(len(targets)))

@@ -4,9 +4,11 @@
 The cases called N are behaviours that NeMo-RL's own tests hold (9 to 20), those called D are DLRover's.
 """
 
+import asyncio
 import signal
 import tempfile
 import unittest
+import unittest.mock
 
 import fakes
 import orrery
@@ -295,6 +297,41 @@ class Changes(unittest.TestCase):
             self.group.call("pid", deadline=0.5)
         self.job.start(self.workers[0])
         self.assertEqual(self.group.call("pid", deadline=120).result()[0], self.workers[0].process.pid)
+
+    def test_what_a_group_waits_for_is_told(self):
+        self.job.kill(self.workers[1])
+        with self.assertRaises(orrery.WorkerLost):
+            self.group.call("pid").result(60)
+        for lie, needed in (({}, r"not listening: 1 \("), ({"port": 0}, "not listening: 1 on n0")):
+            self.job.lies[self.workers[1].name] = lie
+            with self.subTest(needed=needed), self.assertRaises(orrery.Timeout) as raised:
+                self.group.refresh(2)
+            self.assertIn("found group policy not whole by the deadline (2 workers", raised.exception.message)
+            self.assertRegex(raised.exception.message, needed)
+
+    def test_a_call_and_its_wait_for_the_group_have_one_deadline(self):
+        waited_s, deadlines = 0.05, []
+
+        async def refresh(deadline):
+            await asyncio.sleep(waited_s)
+
+        def prepare(sink, method, args, kwargs, deadline, **options):
+            deadlines.append(deadline)
+            raise orrery.BadArguments("that is all")
+        ways = (lambda: self.group.call("pid", deadline=9), lambda: self.group.call_rank0("pid", deadline=9),
+                lambda: self.group.call_batch("pid", 1, [1], deadline=9),
+                lambda: self.group.run_single_worker_single_data("pid", 0, deadline=9),
+                lambda: self.group.run_all_workers_single_data("pid", deadline=9),
+                lambda: self.group.run_all_workers_single_data("pid", deadline=9, stream=True),
+                lambda: self.group.run_all_workers_multiple_data("pid", a=[1, 2], deadline=9))
+        with unittest.mock.patch.object(self.group, "_refresh", refresh), \
+                unittest.mock.patch.object(self.group._client, "prepare", prepare):
+            for call in ways:
+                self.group._is_stale = True
+                with self.assertRaises(orrery.BadArguments):
+                    call()
+        self.assertEqual(len(deadlines), len(ways))
+        self.assertLessEqual(max(deadlines), 9 - waited_s)
 
     def test_retries_claim_the_next_incarnation(self):
         path = str(self.job.folder / "died")

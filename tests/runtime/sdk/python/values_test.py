@@ -13,7 +13,7 @@ import unittest.mock
 
 import fakes  # Puts the package on the path.
 import orrery
-from orrery import callee, calls, directory, errors, frames, futures, handshake, loop, plan, threads
+from orrery import callee, calls, directory, errors, frames, futures, group, handshake, loop, plan, threads
 
 NamedSharding = orrery.NamedSharding
 
@@ -210,6 +210,20 @@ class Futures(unittest.TestCase):
             first.settle(1)
             second.settle(2)
             self.assertTrue(told.wait(20))
+
+
+class Batches(unittest.TestCase):
+    def test_items_are_joined_once(self):
+        answer = futures.Future()
+        answer.settle(list(range(1000)))
+        batch = group.BatchFuture([0], [answer], [(0, 1000)], 1000)
+        with unittest.mock.patch.object(batch, "outcomes", wraps=batch.outcomes) as asked:
+            self.assertEqual(list(batch), list(range(1000)))
+            self.assertEqual([batch[index] for index in range(1000)], list(range(1000)))
+            self.assertEqual(batch[-2:], [998, 999])
+            batch.result().clear()  # Its own.
+            self.assertEqual(len(batch.result()), 1000)
+        self.assertEqual(asked.call_count, 1)
 
 
 class Pools(unittest.TestCase):
