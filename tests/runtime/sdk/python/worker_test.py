@@ -449,6 +449,37 @@ class CheckpointFiles(unittest.TestCase):
         self.assertEqual(pathlib.Path(self.checkpoints.path(1)).read_bytes(), b"first")
 
 
+    def test_numbers_that_make_no_sense(self):
+        self.checkpoints.save(1, b"first")
+        for step, keep in ((-5, 0), ("1", 0), (1.5, 0), (2, -1), (2, "1"), (2, None)):
+            with self.subTest(step=step, keep=keep), self.assertRaises(orrery.BadArguments):
+                self.checkpoints.save(step, b"x", keep=keep)
+        self.assertEqual(self.checkpoints.steps(), [1])
+
+    def test_another_worker_may_have_removed_the_old_ones(self):
+        self.checkpoints.save(1, b"first")
+        self.checkpoints.save(2, b"second")
+        steps = self.checkpoints.steps
+
+        def slowly():
+            found = steps()
+            self.checkpoints.steps = steps
+            os.unlink(self.checkpoints.path(1))
+            return found
+        self.checkpoints.steps = slowly
+        self.checkpoints.save(3, b"third", keep=1)
+        self.assertEqual(self.checkpoints.steps(), [3])
+
+    def test_what_killed_saves_left_goes_after_a_day(self):
+        self.checkpoints.save(1, b"first")
+        names = [".orrery-abc_1.part", ".orrery-new_2.part", ".half.part", "checkpoint-x.part"]
+        for name in names:
+            (self.folder / name).write_bytes(b"half")
+        for name in (names[0], *names[2:]):
+            os.utime(self.folder / name, (1, 1))
+        self.checkpoints.save(2, b"second")
+        self.assertEqual({path.name for path in self.folder.iterdir() if path.name.endswith("part")}, set(names[1:]))
+
     def test_an_interrupt_at_the_last_moment_is_no_other_error(self):
         replace = os.replace
 
