@@ -401,7 +401,7 @@ class WorkerGroup(collections.abc.Sequence):
                 if found is None:
                     raise
                 raise self._not_whole(found, failed) from None
-            found, failed = listing, {}
+            found = listing
             peers = listing.role(self.role)
             if self._is_absent(listing, peers):
                 self._take([], listing)
@@ -409,7 +409,10 @@ class WorkerGroup(collections.abc.Sequence):
             if peers and [peer.role_rank for peer in peers] == list(range(len(peers))) and \
                     all(peer.port for peer in peers):
                 targets = [self._client.peer(self.role, peer.role_rank) for peer in peers]
-                failed = await self._claim_all(targets, began, deadline)
+                # A try that the deadline cuts short knows no reason; the one before it does.
+                failed = {rank: failed.get(rank, error) if isinstance(error, errors.Timeout) else
+                          error for rank, error in
+                          (await self._claim_all(targets, began, deadline)).items()}
                 if not failed:
                     # Claiming may have outlived a restart, and the group is as it was found last.
                     listing = self._client.directory.known()
@@ -426,7 +429,9 @@ class WorkerGroup(collections.abc.Sequence):
     def _not_whole(self, listing, failed):
         peers = listing.role(self.role)
         waiting = [f"{peer.role_rank} on {peer.node}" for peer in peers if not peer.port]
-        waiting += [f"{rank} ({error.message})" for rank, error in failed.items()]
+        waiting += ["{} ({})".format(rank, "no answer in time" if isinstance(error, errors.Timeout)
+                                     else error.message)
+                    for rank, error in failed.items() if rank < len(peers) and peers[rank].port]
         return errors.Timeout(f"found group {self.role} not whole by the deadline ({len(peers)} "
                               f"workers, not listening: {', '.join(waiting) or 'none'}), needed "
                               f"all of them; look at the job, which is {listing.phase}")
