@@ -445,12 +445,17 @@ class Client:
         task = self._connecting.get(peer.worker)
         if task is None or task.done():
             task = self._connecting[peer.worker] = loop.spawn(self._connect(peer, listing))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            task.add_done_callback(lambda done: self._has_connected(peer.worker, done))
         try:
             return await asyncio.wait_for(asyncio.shield(task),
                                           max(0.0, deadline - time.monotonic()))
         except asyncio.TimeoutError:
             raise errors.Timeout("found no connection by the deadline") from None
+
+    def _has_connected(self, worker, task):
+        if self._connecting.get(worker) is task:
+            del self._connecting[worker]  # It would keep the connection after its end.
+        return task.cancelled() or task.exception()
 
     async def _connect(self, peer, listing):
         if not peer.certificate and not handshake.is_loopback(peer.address):

@@ -361,6 +361,14 @@ class Losses(unittest.TestCase):
         self.assertEqual(self.peer.call("add", 1), 2)
         self.assertEqual(self.peer.call("pid"), self.worker.process.pid)
 
+    def test_nothing_is_kept_of_connections_that_have_ended(self):
+        client = self.driver.client
+        for _ in range(2):
+            self.assertEqual(self.peer.call("add", 1, deadline=120, retries=1), 2)
+            self.job.restart(self.worker)
+            self.job.wait_listening()
+        fakes.until(lambda: not client._connections and not client._connecting, "the end of both")
+
     def test_a_stopped_worker_is_a_timeout(self):
         self.peer.call("add", 1)
         self.worker.process.send_signal(signal.SIGSTOP)
