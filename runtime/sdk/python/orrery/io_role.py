@@ -146,7 +146,8 @@ class Role:
         for key in list(self._selector.get_map().values()):
             os.dup2(nothing, key.fd, inheritable=False)
         os.close(nothing)
-        self._selector.close()  # Which the parent has, too.
+        self._selector.close()  # It is the parent's as well, so what is thrown away here must find
+        self._selector.__init__()  # another one, in which nothing is.
 
     # --- from any thread ---
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Who may call whom: wrong keys, names, proofs and certificates, on both sides; the wire by hand."""
 
+import gc
 import hashlib
 import hmac
+import os
 import pathlib
 import shutil
 import socket
@@ -396,6 +398,21 @@ class Tls(unittest.TestCase):
         data = bytes(range(256)) * (40 << 10)
         self.assertEqual(self.peer.call("echo", data)[0], [data])
         self.assertEqual(list(self.peer.stream("count", 100)), list(range(100)))
+
+    def test_a_forked_child_says_nothing_on_its_parents_connections(self):
+        peer = self.job.driver().peer("actor")
+        self.assertEqual(peer.call("add", 1), 2)
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                gc.collect()
+                code = 0 if peer.call("add", 2, deadline=60) == 3 else 2
+                gc.collect()
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.assertEqual(peer.call("add", 3, deadline=60), 4)
 
     def test_another_certificate_than_the_directorys(self):
         self.job.lies[self.worker.name] = {"certificate": self.fingerprint(self.files[1])}
