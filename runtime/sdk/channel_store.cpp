@@ -167,6 +167,12 @@ void ChannelStore::put(const ServedCallPtr& call, std::vector<Value> values) {
 
 void ChannelStore::get(const ServedCallPtr& call, std::vector<Value> values) {
   Channel& channel = find(values[0], values[4]);
+  const std::string name = values[0].get<std::string>();
+  // What was taken is done with, whatever is asked for next.
+  if (!values[5].is_null()) {
+    acknowledge(channel, name, values[5]);
+    settle(name);
+  }
   Get get{call, 0, 0, std::move(values[3])};
   if (!values[1].is_null() && !values[2].is_null())
     throw BadArguments("channel: found count and weight, needed one of both; leave one out");
@@ -175,9 +181,7 @@ void ChannelStore::get(const ServedCallPtr& call, std::vector<Value> values) {
   } else {
     get.weight = weight_in(values[2], "weight");
   }
-  const std::string name = values[0].get<std::string>();
   check_key(name, get.key);
-  if (!values[5].is_null()) acknowledge(channel, name, values[5]);
   channel.gets.push_back(std::move(get));
   settle(name);
   if (!call->is_over) wait(call, name);

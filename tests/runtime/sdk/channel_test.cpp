@@ -67,6 +67,14 @@ TEST_F(Channels, AGetAcknowledgesTheBatchOfBefore) {
   EXPECT_EQ(channel.state().waiting_gets, 0U);
 }
 
+TEST_F(Channels, AnAcknowledgementCountsWhateverItsGetAsksFor) {
+  channel.put_all({{1}, {2}});
+  ChannelBatch batch = channel.get();
+  EXPECT_THROW(channel.next(std::move(batch), {.key = "$no key"}), BadArguments);
+  EXPECT_EQ(channel.state().taken, 1U);
+  EXPECT_EQ(channel.state().leased, 0U);
+}
+
 TEST_F(Channels, AnAcknowledgementCountsWhileItsGetWaits) {
   channel.put(1);
   std::thread late([&] { EXPECT_EQ(values(channel.next(channel.get())), (std::vector<int>{2})); });
