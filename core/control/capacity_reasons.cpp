@@ -214,8 +214,13 @@ std::string all_short(const State& state,
   return text;
 }
 
-// "; 4 more are on nodes that take no job now (1 excluded, 2 silent)"; empty where no device is.
-std::string held_back(const State& state) {
+// "; 4 more devices are on nodes that take no job now (1 excluded, 2 silent)": of the model that
+// the job asks for, if it does. Empty where there are none, or it asks for none.
+std::string held_back(const State& state, const std::vector<Piece>& pieces) {
+  const Piece* one_model = of_one_model(pieces);
+  const bool asks = std::any_of(
+      pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.demand.devices > 0; });
+  if (!asks) return {};
   std::int64_t devices = 0;
   std::int32_t excluded = 0;
   std::int32_t silent = 0;
@@ -224,6 +229,7 @@ std::string held_back(const State& state) {
   for (std::uint32_t n = 0; n < state.ledger.node_count(); ++n) {
     const NodeFree& free = state.ledger.free().at(NodeId{n});
     if (free.usable || free.devices == 0) continue;
+    if (one_model != nullptr && free.model != one_model->demand.model) continue;
     const NodeState& node = state.nodes[n];
     devices += free.devices;
     ++(node.silent ? silent : node.excluded ? excluded : node.spare ? spare : others);
@@ -235,7 +241,7 @@ std::string held_back(const State& state) {
                                     std::pair(spare, " spare"),
                                     std::pair(others, " leaving or not heard yet")})
     if (count > 0) kinds += (kinds.empty() ? "" : ", ") + std::to_string(count) + kind;
-  return "; " + std::to_string(devices) + (devices == 1 ? " more is" : " more are") +
+  return "; " + std::to_string(devices) + (devices == 1 ? " more device is" : " more devices are") +
          " on nodes that take no job now (" + kinds + ")";
 }
 
@@ -267,7 +273,7 @@ std::string why_no_room(const State& state, const JobState& job) {
   if (!in_all.empty())
     return "needs " + in_all +
            (where == Where::Declared ? ": more than they can ever give together"
-                                     : held_back(state));
+                                     : held_back(state, gang));
   std::string text;
   for (const Piece& piece : gang)
     if (const std::string why = short_on_nodes(state, job, piece, where); !why.empty())

@@ -50,7 +50,6 @@ class QueueRoom {
 
   const std::vector<Start>& starts() const { return starts_; }
 
-  /// Devices that are free now, in thousandths.
   /// What the job's elastic role could take of what is free, in the scale's units; nodes are not
   /// looked at beyond `enough`.
   std::int64_t free_for_growth(const JobView& job, std::int64_t enough) const;

@@ -124,6 +124,9 @@ Twin::Twin(TwinParameters parameters,
   // Periods that hardly ever meet are not worth a plan each second.
   triggers_.period = std::max(Duration{period_ns}, Duration::seconds(1));
   current_ = candidates_.front().make();
+  // What all candidates stand behind is a part of its name, as of theirs.
+  const std::string_view first = current_->name();
+  name_ += first.substr(std::min(first.find('+'), first.size()));
   put_in_turn(periods);
 }
 

@@ -65,7 +65,7 @@ class Twin final : public Policy {
        std::vector<TwinCandidate> candidates,
        std::shared_ptr<Rehearsal> rehearsal);
 
-  std::string_view name() const override { return queues().empty() ? "twin/1" : "twin/1+queues/1"; }
+  std::string_view name() const override { return name_; }
 
   Triggers triggers() const override { return triggers_; }
 
@@ -99,6 +99,7 @@ class Twin final : public Policy {
                         std::size_t before) const;
 
   TwinParameters parameters_;
+  std::string name_ = "twin/1";
   std::vector<TwinCandidate> candidates_;
   std::shared_ptr<Rehearsal> rehearsal_;
   std::vector<std::size_t> in_turn_;  ///< Candidates in the order of their rehearsals.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/record/codec.hpp"
 
 namespace orrery::http {
 namespace {
@@ -141,9 +142,11 @@ void ControlClient::ask_once(CallPtr call,
   if (said.empty()) return ask(std::move(call), std::move(request), std::move(then));
   if (said.size() > kKeyBytesMax)
     return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
-  const std::string key = call->identity.name + "\n" + call->request.method + " " +
-                          call->request.target + "\n" + std::string(said) + "\n" +
-                          call->request.body;
+  // What is asked for, job and all: a body may be long, and a name another job's by now.
+  ByteWriter asked_for;
+  encode(Event{{}, {}, Origin::External, request}, asked_for);
+  const std::string key =
+      call->identity.name + "\n" + std::string(said) + "\n" + std::string(asked_for.text());
   const auto [at, is_new] = asked_->by_key.try_emplace(key);
   Asked& asked = at->second;
   if (asked.outcome) return then(*asked.outcome);

@@ -23,10 +23,10 @@ void FabricLinks::slow_one(NodeId id, const scenarios::Fault& fault) {
   const Instant until = cluster_.now + fault.lasting;
   cluster_.nodes[id].link_faults.add(fault.factor, until);
   if (!until.is_never()) cluster_.future.push(until, FutureKind::LinkWhole, id.value);
-  restore(id);
+  set_share(id);
 }
 
-void FabricLinks::restore(NodeId id) {
+void FabricLinks::set_share(NodeId id) {
   ModelNode& node = cluster_.nodes[id];
   const double share = node.link_faults.smallest(cluster_.now);
   if (share == node.link_share) return;

@@ -21,8 +21,8 @@ class FabricLinks {
   /// The links of the fault's nodes, or of all where it names none, lose bandwidth.
   void slow(const scenarios::Fault& fault);
 
-  /// A future of kind LinkWhole: the link has all its bandwidth again, unless a fault lasts longer.
-  void restore(NodeId node);
+  /// A future of kind LinkWhole: a fault of the link is over.
+  void restore(NodeId node) { set_share(node); }
 
   /// From now on `watcher` is told every `every`, above 0; less often as the run goes on, about a
   /// thousand times for each doubling of its time. There must be a fabric.
@@ -39,6 +39,9 @@ class FabricLinks {
 
  private:
   void slow_one(NodeId node, const scenarios::Fault& fault);
+
+  /// What the faults that last leave of the link's bandwidth.
+  void set_share(NodeId node);
   void tell_watcher();
 
   ClusterState& cluster_;

@@ -101,10 +101,13 @@ void NodeFaults::slow_down(NodeId id, const scenarios::Fault& fault) {
   const Instant until = cluster_.now + fault.lasting;
   node.slowdowns.add(fault.factor, until);
   if (!until.is_never()) cluster_.future.push(until, FutureKind::NodeQuick, id.value);
-  fast_again(id);
+  set_speed(id);
 }
 
-void NodeFaults::fast_again(NodeId id) {
+void NodeFaults::fast_again(NodeId node) { set_speed(node); }
+
+// As slow as the worst of the faults that last.
+void NodeFaults::set_speed(NodeId id) {
   ModelNode& node = cluster_.nodes[id];
   node.slow = node.slowdowns.largest(cluster_.now);
   pace_all_on(id);

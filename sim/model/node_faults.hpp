@@ -42,6 +42,7 @@ class NodeFaults {
   void lose_devices(NodeId node, std::uint64_t devices, Duration lasting);
   void announce_departure(NodeId node, const scenarios::Fault& fault);
   void exclude(NodeId node, const scenarios::Fault& fault);
+  void set_speed(NodeId node);
   void pace_all_on(NodeId node);
   void replace(NodeId node);
 

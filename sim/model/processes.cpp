@@ -323,8 +323,8 @@ void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
 void Processes::hang_over(LiveJob& job, ModelWorker& worker) {
   if (!worker.hung || worker.hung_until > cluster_.now) return;
   worker.hung = worker.stuck = false;
-  if (worker
-          .stopping) {  // It hears only now that it was asked, or ends by a kill that was pending.
+  if (worker.stopping) {
+    // It hears only now that it was asked, or a kill that was pending takes effect.
     const Instant asked = cluster_.now + cluster_.times.stop(job.id, cluster_.now);
     worker.ends_at = std::max(cluster_.now, std::min(worker.ends_at, asked));
     cluster_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);

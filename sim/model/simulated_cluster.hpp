@@ -154,9 +154,10 @@ class SimulatedCluster {
   /// How many times as long as it should each unit of work takes the worker.
   double slowness(const ModelWorker& worker) const { return speeds_.slowness(worker); }
 
-  /// A sentence for each thing that could not be modelled as asked (unprofiled placements).
+  /// Something could not be modelled as asked.
   void warn(std::string sentence) { state_.warn(std::move(sentence)); }
 
+  /// The first sentences about what could not be modelled as asked (unprofiled placements).
   const std::vector<std::string>& warnings() const { return state_.warnings; }
 
   /// Jobs that were submitted so far; the last one's number is also its request id.

@@ -70,8 +70,8 @@ faults:
 )");
   const JobStatus& waiting = keeper.seen[{"default.waits", JobPhase::Pending}];
   EXPECT_EQ(waiting.message,
-            "needs 8 devices at once, 2 are free; 8 more are on nodes that take no job now (1 "
-            "excluded, 1 silent)");
+            "needs 8 devices at once, 2 are free; 8 more devices are on nodes that take no job "
+            "now (1 excluded, 1 silent)");
 }
 
 TEST(Status, CountsWorkersByRole) {
