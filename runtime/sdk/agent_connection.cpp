@@ -137,6 +137,11 @@ void AgentConnection::keep_saying(Kept what, std::string line) {
   say(std::move(line));
 }
 
+void AgentConnection::stop_saying(Kept what) {
+  const std::scoped_lock lock(mutex_);
+  kept_[static_cast<std::size_t>(what)].clear();
+}
+
 bool AgentConnection::say_now(std::string line) {
   if (!link_) return false;
   out_ += std::move(line) + "\n";

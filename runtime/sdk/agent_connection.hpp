@@ -19,7 +19,8 @@ namespace orrery::sdk::detail {
 class Turns;
 
 /// What is said again after each connect, in this order.
-enum class Kept : std::uint8_t { Endpoint, Diagnosis };
+enum class Kept : std::uint8_t { Endpoint, Diagnosis, Checkpoint, Progress };
+inline constexpr std::size_t kKept = 4;
 
 class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
  public:
@@ -39,6 +40,9 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
 
   /// As `say`, and again after each connect; in place of the one before.
   void keep_saying(Kept what, std::string line);
+
+  /// It is not said again after the next connect.
+  void stop_saying(Kept what);
 
   /// Waits until what was said has left, at most so long.
   void flush(Milliseconds time);
@@ -66,7 +70,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   std::mutex mutex_;
   std::condition_variable flushed_;
   std::deque<std::string> unsent_;
-  std::array<std::string, 2> kept_;  ///< Said after each greeting, with newlines; may be empty.
+  std::array<std::string, kKept> kept_;  ///< Said after each greeting, with newlines; may be empty.
   bool writing_ = false;
   // The I/O thread's.
   std::shared_ptr<Link> link_;

@@ -116,6 +116,9 @@ struct Worker::State {
       if (!is_new) return;
       next = told;
     }
+    // How far the worker was is of the membership before.
+    agent->stop_saying(detail::Kept::Checkpoint);
+    agent->stop_saying(detail::Kept::Progress);
     server.nudge();
   }
 
@@ -324,7 +327,13 @@ void Worker::report_profiling(const Value& numbers) {
 }
 
 void Worker::report_progress(const Value& progress) {
-  if (state_->agent) state_->agent->say(Value{{"progress", progress}}.dump());
+  if (!state_->agent) return;
+  // What is written while the agent goes is lost with the connection, so it is said again.
+  const auto checkpointed = progress.find("checkpointed");
+  const bool is_saved = checkpointed != progress.end() && *checkpointed == true;
+  if (is_saved) state_->agent->stop_saying(detail::Kept::Progress);
+  state_->agent->keep_saying(is_saved ? detail::Kept::Checkpoint : detail::Kept::Progress,
+                             Value{{"progress", progress}}.dump());
 }
 
 void Worker::diagnose(const Diagnosis& diagnosis) {

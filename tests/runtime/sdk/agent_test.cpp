@@ -30,6 +30,39 @@ TEST_F(WithAgent, HearsWhereTheWorkerListensAndWhatItMeasured) {
   EXPECT_TRUE(cluster.heard(name, R"({"progress":{"done":12}})"));
 }
 
+TEST_F(WithAgent, HearsAgainHowFarTheWorkerIsOnceItHasRestarted) {
+  const std::string checkpoint = R"({"progress":{"checkpointed":true,"done":12}})";
+  const std::string later = R"({"progress":{"checkpointed":false,"done":13}})";
+  start();
+  trainer.call("report_progress", 11, true);
+  trainer.call("report_progress", 12, true);
+  trainer.call("report_progress", 13, false);
+  EXPECT_TRUE(cluster.heard(name, later));
+  cluster.restart_agent();
+  EXPECT_TRUE(cluster.heard(name, checkpoint, 2));
+  EXPECT_TRUE(cluster.heard(name, later, 2));
+  EXPECT_THAT(cluster.said(name),
+              ::testing::Contains(::testing::HasSubstr(R"("done":11)")).Times(1));
+}
+
+TEST_F(WithAgent, HearsNothingOfBeforeAMembershipOnceItHasRestarted) {
+  start();
+  trainer.call("report_progress", 12, true);
+  trainer.call("report_progress", 13, false);
+  EXPECT_TRUE(cluster.heard(name, R"("done":13)"));
+  cluster.form(4);
+  while (trainer.call("where")["generation"] != 4) {
+  }
+  cluster.restart_agent();
+  EXPECT_TRUE(cluster.heard(name, R"({"endpoint":)", 2));
+  trainer.call("report_progress", 14, false);
+  EXPECT_TRUE(cluster.heard(name, R"("done":14)"));
+  EXPECT_THAT(cluster.said(name),
+              ::testing::Contains(::testing::HasSubstr(R"("done":13)")).Times(1));
+  EXPECT_THAT(cluster.said(name),
+              ::testing::Contains(::testing::HasSubstr(R"("done":12)")).Times(1));
+}
+
 // A program joins, prepares for as long as it takes, and registers its methods.
 TEST_F(WithAgent, NoCallComesBeforeTheMethodsAreThere) {
   worker::Child& process =

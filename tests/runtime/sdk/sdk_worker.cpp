@@ -210,6 +210,9 @@ int main() {
     worker.report_profiling({{"step_time_s", 0.5}, {"reward", 3}});
     worker.report_progress({{"done", 12}});
   });
+  worker.method("report_progress", [&](int done, bool checkpointed) {
+    worker.report_progress({{"checkpointed", checkpointed}, {"done", done}});
+  });
   worker.method("diagnose",
                 [&](const std::string& fault,
                     const std::string& message,

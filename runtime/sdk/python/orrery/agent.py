@@ -14,8 +14,8 @@ _log = logging.getLogger("orrery")
 
 
 class Agent:
-    """Says hello, where the worker listens and whom it blames, again after each restart of the
-    agent, and hears of memberships and of a sub-master's words."""
+    """Says hello, where the worker listens, whom it blames and how far it is, again after each
+    restart of the agent, and hears of memberships and of a sub-master's words."""
 
     def __init__(self, path, worker, token, on_membership, on_sub_master=None):
         self._path = path
@@ -29,6 +29,8 @@ class Agent:
         """A forked child connects where it says something itself."""
         self._endpoint = None
         self._diagnosis = None
+        self._progress = {}  # The latest report with a checkpoint, and the latest after it.
+        self._generation = None  # That the agent told last; how far the worker was is of it.
         self.turns = turns.Turns(self._say_now)
         self._writer = None
         self._waiting = collections.deque(maxlen=_WAITING_MAX)
@@ -43,7 +45,7 @@ class Agent:
         """Waits until what was said has gone to the agent, but not longer than so many seconds."""
         async def wait():
             is_away = self._writer is None and self._has_hello is not None
-            if is_away and (self._waiting or self._diagnosis is not None):
+            if is_away and (self._waiting or self._progress or self._diagnosis is not None):
                 await asyncio.wait_for(self._has_hello.wait(), timeout)
         try:
             loop.run(wait())
@@ -89,9 +91,14 @@ class Agent:
             self._write(line)
 
     def _say(self, line):
-        if self._writer is None:
+        if "progress" in line:
+            # What is written while the agent goes is lost with the connection; it cannot be told.
+            if line["progress"].get("checkpointed"):
+                self._progress.clear()
+            self._progress[bool(line["progress"].get("checkpointed"))] = line
+        elif self._writer is None:
             self._waiting.append(line)
-        else:
+        if self._writer is not None:
             self._write(line)
 
     def _say_now(self, line):
@@ -116,6 +123,8 @@ class Agent:
                     self._write(self._endpoint)
                 if self._diagnosis is not None:
                     self._write(self._diagnosis)
+                for line in self._progress.values():
+                    self._write(line)
                 while self._waiting:
                     self._write(self._waiting.popleft())
                 wish = self.turns.greeted()
@@ -152,7 +161,12 @@ class Agent:
         if not isinstance(line, dict):
             _log.warning("the agent sent a line that is no JSON object: %.200r", text)
         elif "membership" in line:
-            self._on_membership(membership.from_line(line))
+            told = membership.from_line(line)
+            if told is not None and told.generation != self._generation:
+                if self._generation is not None:
+                    self._progress.clear()
+                self._generation = told.generation
+            self._on_membership(told)
         elif "sub_master" in line:
             if self.on_sub_master is not None:
                 self._tell_sub_master(line["sub_master"])

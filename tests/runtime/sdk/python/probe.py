@@ -262,6 +262,10 @@ class Probe:
         self.worker.report_progress(12, 3.5, checkpointed=True)
 
     @orrery.method
+    def report_without_checkpoint(self, done):
+        self.worker.report_progress(done)
+
+    @orrery.method
     def stop(self, code):
         self.worker.stop(code)
         return "stopping"

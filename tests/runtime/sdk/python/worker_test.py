@@ -247,6 +247,31 @@ class Life(unittest.TestCase):
         fakes.wait_for(self.job.changed, "the report", lambda: self.said("progress"))
         self.assertEqual([next(iter(line)) for line in self.worker.agent.lines][:2], ["hello", "endpoint"])
 
+    def test_how_far_a_worker_is_outlives_its_agent(self):
+        self.peer.call("report")
+        fakes.wait_for(self.job.changed, "the report", lambda: self.said("progress"))
+        self.peer.call("report_without_checkpoint", 13)
+        fakes.wait_for(self.job.changed, "the next", lambda: len(self.said("progress")) == 2)
+        told = self.said("progress")
+        self.worker.agent.close()
+        self.worker.agent.lines.clear()
+        self.worker.agent.open()
+        fakes.wait_for(self.job.changed, "both again", lambda: len(self.said("progress")) == 2)
+        self.assertEqual(self.said("progress"), told)
+        self.assertEqual(self.said("profiling"), [])
+
+    def test_how_far_a_worker_was_before_a_membership_is_not_said_again(self):
+        self.peer.call("report")
+        fakes.wait_for(self.job.changed, "the report", lambda: self.said("progress"))
+        self.job.next_generation()
+        fakes.until(lambda: self.peer.call("seen")["memberships"] == [2], "the membership")
+        self.worker.agent.close()
+        self.worker.agent.lines.clear()
+        self.worker.agent.open()
+        self.peer.call("report_without_checkpoint", 14)
+        fakes.wait_for(self.job.changed, "the next", lambda: self.said("progress"))
+        self.assertEqual([each["done"] for each in self.said("progress")][:1], [14])
+
     def test_reports(self):
         self.peer.call("report")
         fakes.wait_for(self.job.changed, "the reports", lambda: self.said("progress"))
