@@ -112,6 +112,7 @@ void put_comparison(std::span<const sim::Summary> results,
   if (const std::string advice = advice_on_seeds(statistics.front().seeds, statistics.size());
       !advice.empty())
     json.field("advice", advice);
+  if (const std::string note = note_on_unfinished(results); !note.empty()) json.field("note", note);
   json.end_object();
 }
 
@@ -153,6 +154,8 @@ void print(const std::vector<sim::Summary>& results,
   if (const std::string advice = advice_on_seeds(statistics.front().seeds, statistics.size());
       !advice.empty())
     console.out("\n" + advice + "\n");
+  if (const std::string note = note_on_unfinished(results); !note.empty())
+    console.out("\n" + note + "\n");
 }
 
 /// Answers in order; errors and warnings that several runs share are said once.

@@ -1,5 +1,6 @@
 #include "tools/orrery/seed_statistics.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -65,6 +66,15 @@ std::string advice_on_seeds(std::uint64_t seeds, std::size_t policies) {
   return "with " + std::to_string(seeds) + " seeds p is at least " +
          std::string(digits.data(), end) +
          ", and intervals are too narrow; 6 or more can show a difference: --seeds 1..10";
+}
+
+std::string note_on_unfinished(std::span<const sim::Summary> runs) {
+  const auto none = std::ranges::count_if(
+      runs, [](const sim::Summary& run) { return run.jobs_total > 0 && run.jobs_finished == 0; });
+  if (none == 0) return {};
+  return std::to_string(none) + " of " + std::to_string(runs.size()) +
+         " runs finished no job: in means and differences their times of jobs count as 0, so that "
+         "a policy which finishes nothing looks fast";
 }
 
 }  // namespace orrery::cli

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/json_text.hpp"
+#include "sim/results/summary.hpp"
 #include "sim/statistics/policy_statistics.hpp"
 
 namespace orrery::cli {
@@ -21,5 +22,8 @@ void put_differences(std::span<const sim::PolicyDifference> differences, JsonTex
 
 /// How to come to intervals and significance, where `seeds` are too few for them; else empty.
 std::string advice_on_seeds(std::uint64_t seeds, std::size_t policies);
+
+/// Says how many of the runs have finished no job, and what that makes of means; empty where none.
+std::string note_on_unfinished(std::span<const sim::Summary> runs);
 
 }  // namespace orrery::cli

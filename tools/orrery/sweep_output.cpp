@@ -20,6 +20,13 @@ void put_settings(const SweepFile& sweep, std::size_t point, JsonText& json) {
   json.end_object();
 }
 
+/// Of the runs of all points, as note_on_unfinished.
+std::string note_on(const SweepNumbers& numbers) {
+  std::vector<sim::Summary> runs;
+  for (const auto& point : numbers.points) runs.insert(runs.end(), point.begin(), point.end());
+  return note_on_unfinished(runs);
+}
+
 /// The advice as it is for the file of a sweep, whose seeds stand there.
 std::string advice_for_file(std::string advice) {
   constexpr std::string_view kOption = "--seeds 1..10";
@@ -85,13 +92,15 @@ std::string sweep_text(const SweepPlan& plan, const SweepNumbers& numbers, const
   }
   const std::size_t seeds = plan.sweep.seeds.size();
   const std::string advice = advice_on_seeds(seeds, plan.sweep.policies.size());
+  const std::string note = note_on(numbers);
   return plan.sweep.name + ", scenario " + numbers.points.front().front().scenario + ", world " +
          numbers.points.front().front().world + ", " + std::to_string(plan.cells.size()) +
          " cells\n\n" +
          points_table(
              plan.sweep.parameters, rows, console.traits().colour, console.traits().table_width()) +
          (seeds > 1 ? "\n[low, high]: " + std::string(sim::kIntervalMethod) + "\n" : "") +
-         (advice.empty() ? "" : "\n" + advice_for_file(advice) + "\n");
+         (advice.empty() ? "" : "\n" + advice_for_file(advice) + "\n") +
+         (note.empty() ? "" : "\n" + note + "\n");
 }
 
 std::string sweep_json(const SweepPlan& plan,
@@ -120,6 +129,7 @@ std::string sweep_json(const SweepPlan& plan,
   }
   json.end_array().key("method").begin_object();
   json.field("interval", sim::kIntervalMethod).field("test", sim::kTestMethod).end_object();
+  if (const std::string note = note_on(numbers); !note.empty()) json.field("note", note);
   json.end_object();
   return json.take() + "\n";
 }

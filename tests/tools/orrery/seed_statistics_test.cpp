@@ -48,6 +48,16 @@ TEST(SeedStatistics, OneSeedHasNoneAndSaysHowToGetThem) {
   EXPECT_EQ(advice_on_seeds(6, 2), "");
 }
 
+TEST(SeedStatistics, RunsThatFinishedNoJobAreSaid) {
+  std::vector<sim::Summary> runs = runs_of(2);
+  for (sim::Summary& run : runs) run.jobs_total = 10, run.jobs_finished = 1;
+  EXPECT_EQ(note_on_unfinished(runs), "");
+  runs[2].jobs_finished = 0;
+  EXPECT_TRUE(note_on_unfinished(runs).starts_with("1 of 4 runs finished no job: "));
+  runs[2].jobs_total = 0;
+  EXPECT_EQ(note_on_unfinished(runs), "");
+}
+
 TEST(SeedStatistics, DifferencesHaveTheirChance) {
   JsonText text;
   put_differences(sim::differences_of(runs_of(6)), text);
