@@ -118,7 +118,8 @@ class SweepReader {
   void read_policies() {
     if (!top_.has("policies")) return;
     std::set<std::string> known;
-    for (const YamlNode& item : top_.items("policies")) {
+    const auto items = top_.items("policies");
+    for (const YamlNode& item : items) {
       const YamlNode* name = item.is_map() ? item.find("name") : &item;
       if (name == nullptr || !name->is_scalar()) {
         reading_.fail(item.origin,
@@ -138,7 +139,7 @@ class SweepReader {
                       "policies",
                       policy.label + " stands twice, each is needed once; remove one of them");
     }
-    if (top_.items("policies").empty() && top_.find("policies")->is_sequence())
+    if (items.empty() && top_.find("policies")->is_sequence())
       top_.fail("policies",
                 "is an empty list, at least one policy is needed; name one, or leave the key out "
                 "for the scenario's own");

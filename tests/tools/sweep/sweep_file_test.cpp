@@ -64,6 +64,12 @@ TEST(SweepFile, CellsAreCountedThroughPointsPoliciesAndSeeds) {
             "--set a=2 --seed 6");
 }
 
+TEST(SweepFile, APolicyInPlaceOfAListIsOneError) {
+  const auto sweep = read_sweep("scenario: q.yaml\npolicies: fifo\ngrid: {a: [1]}\n", "s.yaml");
+  ASSERT_FALSE(sweep);
+  EXPECT_EQ(sweep.errors().size(), 1U);
+}
+
 TEST(SweepFile, AllErrorsAreToldWithTheirLines) {
   const auto sweep = read_sweep(
       "seeds: [1, 1, x]\npolicies: [[fifo]]\nset: 3\ngrid:\n  a: [1]\n  a.b: [2]\n  c: []\n",
