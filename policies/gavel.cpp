@@ -9,6 +9,7 @@
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 #include "policies/water_filling.hpp"
 
@@ -173,6 +174,16 @@ bool Gavel::takes_part(const ClusterView& view, const JobView& job) {
 }
 
 void Gavel::find_jobs(const ClusterView& view) {
+  if (has_read_)
+    read_changed_jobs(view);
+  else
+    read_all_jobs(view);
+  stale_.clear();
+  has_read_ = may_keep_jobs(view);
+  if (puts_together(options_.rule)) find_pairs(view);
+}
+
+void Gavel::read_all_jobs(const ClusterView& view) {
   ids_.assign(view.holding().begin(), view.holding().end());
   view.waiting().for_each([&](const WaitEntry& entry) {
     ids_.push_back(entry.job);
@@ -180,8 +191,9 @@ void Gavel::find_jobs(const ClusterView& view) {
   });
   std::sort(ids_.begin(), ids_.end());
   outside_.clear();
+  any_quota_ = false;
   fill_in_all(view);
-  if (puts_together(options_.rule)) find_pairs(view);
+  forget_who_is_gone(view);
 }
 
 /// `jobs_` of those of `ids_` that take part; the others go, and where they wait are `outside_`.
@@ -209,6 +221,7 @@ void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) 
   out.priority = job.row.priority;
   // One that is on its way has its share all the same: nothing would tell that it may run again.
   out.may_run = is_shared(job.row);
+  any_quota_ = any_quota_ || has_quota(job.row);
   const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
   if (job.row.holds || view.quota_allows(id, devices))
     out.speed = known(job).on_type;
@@ -552,8 +565,8 @@ Plan Gavel::optimize(const ClusterView& view) {
   if (only_sharers_ && same_nodes && !idle && !accounts_.reset_is_due(view.now()) &&
       accounts_.devices() == devices_)
     return repeat_round(view);
+  has_read_ = has_read_ && same_nodes;
   find_jobs(view);
-  forget_who_is_gone(view);
   std::vector<RoundChoice> chosen = chosen_ahead(view);
   if (chosen.empty()) {
     update_accounts(view, idle);

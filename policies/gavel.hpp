@@ -174,6 +174,9 @@ class Gavel : public Policy {
   void forget_who_is_gone(const ClusterView& view);
   void update_accounts(const ClusterView& view, bool idle);
   void find_jobs(const ClusterView& view);
+  void read_all_jobs(const ClusterView& view);
+  void read_changed_jobs(const ClusterView& view);
+  bool may_keep_jobs(const ClusterView& view) const;
   void find_pairs(const ClusterView& view);
   std::vector<std::size_t> find_sharers(const ClusterView& view) const;
   void find_all_pairs(const ClusterView& view, const std::vector<std::size_t>& sharers);
@@ -260,6 +263,11 @@ class Gavel : public Policy {
   bool only_sharers_ = false;   ///< `sharers_` and `touched_` are known.
   std::vector<JobId> sharers_;  ///< Jobs that have a share; ascending.
   std::vector<JobId> touched_;  ///< Jobs that may have changed since the last round.
+  // Of FIFO: what was read of jobs stays until they change.
+  bool has_read_ = false;        ///< `jobs_`, `outside_` and `stale_` are known, of these nodes.
+  std::vector<JobId> stale_;     ///< Jobs that may have changed since `jobs_` were read.
+  std::vector<RoundJob> aside_;  ///< `jobs_`, while a round looks at few of them.
+  bool any_quota_ = false;       ///< Some job has one, so that others say whether it may run.
 };
 
 }  // namespace orrery::policies

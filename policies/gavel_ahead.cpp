@@ -24,7 +24,6 @@ void Gavel::choose_ahead(const ClusterView& view) {
   count_time(view.now());
   find_devices(view);
   find_jobs(view);
-  forget_who_is_gone(view);
   update_accounts(view, false);
   ahead_.clear();
   for (const RoundJob& each : jobs_) {

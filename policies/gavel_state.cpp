@@ -44,6 +44,7 @@ void Gavel::save(ByteWriter& out) const {
 
 void Gavel::load(ByteReader& in) {
   only_sharers_ = false;
+  has_read_ = false;
   accounts_.load(in);
   Random::State words{};
   for (std::uint64_t& word : words) word = in.u64();

@@ -1,6 +1,8 @@
 #include "policies/round_accounts.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +14,17 @@ namespace {
 void save_list(ByteWriter& out, const std::vector<double>& list) {
   out.varint(list.size());
   out.f64s(list);
+}
+
+/// In one piece: most jobs of a long queue are saved so, after each plan.
+void save_untouched(RoundKey key, double need, bool has_shares, ByteWriter& out) {
+  std::array<std::byte, 18> text;
+  store_little_endian(text.data(), key.job.value);
+  store_little_endian(text.data() + 4, key.other.value);
+  store_little_endian(text.data() + 8, std::bit_cast<std::uint64_t>(need));
+  text[16] = std::byte{1};
+  text[17] = std::byte{has_shares};
+  out.raw(text);
 }
 
 std::vector<double> load_list(ByteReader& in) {
@@ -261,14 +274,14 @@ void RoundAccounts::save(ByteWriter& out) const {
   save_list(out, time_s_);
   out.varint(accounts_.size());
   for (const auto& [key, account] : accounts_) {
+    if (account.is_untouched) {
+      save_untouched(key, account.need, !account.shares.empty(), out);
+      continue;
+    }
     out.u32(key.job.value);
     out.u32(key.other.value);
     out.f64(account.need);
-    out.boolean(account.is_untouched);
-    if (account.is_untouched) {
-      out.boolean(!account.shares.empty());
-      continue;
-    }
+    out.boolean(false);
     save_list(out, account.time_s);
     save_list(out, account.deficit_s);
     save_list(out, account.shares);

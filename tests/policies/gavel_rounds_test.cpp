@@ -1,4 +1,5 @@
-// A FIFO round between two computations of shares looks at few jobs and decides as one of them all.
+// A FIFO round looks at few jobs and decides as one of them all: between two computations of shares at
+// those with a share, otherwise at those that have changed, unless quotas limit some.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,6 +78,7 @@ class RoundsHistory {
     for (const std::int64_t cores : {16, 16, 2}) cluster_.add_nodes(1, 2, cores, "b");
     cluster_.add_nodes(1, 0, 4);
     cluster_.set_quota("limited", 3);
+    limited_among_ = seed % 2 == 0 ? 3 : 60;
   }
 
   /// Busy times and quiet ones, in which shares stay as they are, follow each other.
@@ -118,7 +120,7 @@ class RoundsHistory {
     if (random_.below(2) == 0) one.replicas(static_cast<std::int32_t>(random_.between(2, 5)));
     if (random_.below(3) == 0) one.priority(1);
     if (random_.below(2) > 0) one.preemptible();
-    if (random_.below(3) == 0) one.group("limited");
+    if (random_.below(limited_among_) == 0) one.group("limited");
     if (random_.below(6) == 0) one.model(random_.below(2) == 0 ? "a" : "b");
     last_ = cluster_.submit(one, static_cast<double>(random_.between(10, 2000)));
     if (random_.below(4) > 0) cluster_.carry_out(cluster_.ask_allocate(policy_, last_));
@@ -155,6 +157,7 @@ class RoundsHistory {
   Random random_;
   JobId last_;  ///< That was submitted.
   int steps_ = 0;
+  std::uint64_t limited_among_;  ///< One of so many jobs is limited by a quota.
   FakeCluster cluster_;
   BothRounds policy_;
 };
