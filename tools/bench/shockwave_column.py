@@ -133,7 +133,9 @@ def column(arguments: argparse.Namespace, published: dict, known: set[str], chos
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--orrery", type=pathlib.Path, default=ROOT / "build/bin/orrery")
+    here = pathlib.Path("build/bin/orrery")  # Of the checkout that one stands in, if in any.
+    parser.add_argument("--orrery", type=pathlib.Path,
+                        default=here.absolute() if here.exists() else ROOT / here)
     parser.add_argument("--scenario", type=pathlib.Path, default=ROOT / "scenarios/shockwave.yaml")
     parser.add_argument("--folder", type=pathlib.Path,
                         default=ROOT / "../shared/traces/gavel/shockwave_tacc32")
