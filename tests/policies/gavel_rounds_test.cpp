@@ -1,5 +1,5 @@
-// A FIFO round looks at few jobs and decides as one of them all: between two computations of shares at
-// those with a share, otherwise at those that have changed, unless quotas limit some.
+// A FIFO round looks at few jobs and decides as one of them all: between two computations of shares
+// at those with a share, otherwise at those that have changed, unless quotas limit some.
 #include <gtest/gtest.h>
 
 #include <algorithm>

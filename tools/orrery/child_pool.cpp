@@ -15,7 +15,6 @@
 #include <cstring>
 #include <exception>
 
-#include "core/base/invariant.hpp"
 #include "tools/console/interrupt.hpp"
 
 namespace orrery::cli {
@@ -63,8 +62,15 @@ class Pool {
   std::vector<TaskEnd> run(std::size_t parallel) {
     std::size_t next = 0;
     while ((next < tasks_.size() || !children_.empty()) && !interrupted()) {
-      while (next < tasks_.size() && children_.size() < std::max<std::size_t>(parallel, 1))
-        start(next++);
+      while (next < tasks_.size() && children_.size() < std::max<std::size_t>(parallel, 1)) {
+        if (start(next)) {
+          ++next;
+        } else if (!children_.empty()) {
+          parallel = children_.size();  // The system gives no more than these at a time.
+        } else {
+          give_up(next++);
+        }
+      }
       wait_for_news();
       watch_.on_change(progress_, over_);
     }
@@ -73,11 +79,18 @@ class Pool {
   }
 
  private:
-  void start(std::size_t task) {
+  /// False: the system has no descriptors or no process for it.
+  bool start(std::size_t task) {
     int ends[2];
-    invariant(pipe(ends) == 0, "a pipe to a child process can be opened");
+    if (pipe(ends) != 0) return false;
     const pid_t process = fork();
-    invariant(process >= 0, "a child process can be started");
+    if (process < 0) {
+      const int why = errno;
+      close(ends[0]);
+      close(ends[1]);
+      errno = why;
+      return false;
+    }
     if (process == 0) {
       close(ends[0]);
       for (const Child& other : children_) close(other.descriptor);
@@ -85,6 +98,16 @@ class Pool {
     }
     close(ends[1]);
     children_.push_back({.task = task, .process = process, .descriptor = ends[0]});
+    return true;
+  }
+
+  /// Of a task that cannot be started though none runs; `errno` says why.
+  void give_up(std::size_t task) {
+    TaskEnd& end = ends_[task];
+    end.note = std::string("no process can be started for it (") + std::strerror(errno) +
+               "); raise the limits of the system (ulimit -n, ulimit -u)";
+    over_[task] = true;
+    if (watch_.on_end) watch_.on_end(task, end);
   }
 
   void wait_for_news() {

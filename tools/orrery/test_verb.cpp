@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +63,23 @@ Result<std::vector<std::string>> scenario_files(const std::vector<std::string>& 
     if (std::ranges::find(once, file) == once.end()) once.push_back(std::move(file));
   if (!errors.empty()) return errors;
   return once;
+}
+
+/// The name of each file's folder below --keep: its own, or its whole path where several have that.
+std::vector<std::string> kept_names(const std::vector<std::string>& files) {
+  std::map<std::string, int> counts;
+  for (const std::string& file : files) ++counts[fs::path(file).stem().string()];
+  std::vector<std::string> out;
+  for (const std::string& file : files) {
+    std::string name = fs::path(file).stem().string();
+    if (counts[name] > 1) {
+      name.clear();
+      for (const fs::path& part : fs::path(file).lexically_normal().replace_extension())
+        if (part != "/" && part != "..") name += (name.empty() ? "" : "-") + part.string();
+    }
+    out.push_back(std::move(name));
+  }
+  return out;
 }
 
 /// Runs a scenario with `invariants` under the storm's checker; what broke is what is unmet.
@@ -198,11 +216,19 @@ std::string now_in_utc() {
 /// The report that --junit asks for: seen to be writable before anything runs, written at the end.
 class JunitFile {
  public:
-  /// Errors: the file cannot be written. `path` may be nothing: no report is wanted.
-  static Result<JunitFile> prepare(const std::optional<std::string>& path) {
+  /// Errors: the file cannot be written, or is one of `read`. `path` may be nothing: no report is
+  /// wanted.
+  static Result<JunitFile> prepare(const std::optional<std::string>& path,
+                                   const std::vector<std::string>& read) {
     JunitFile file;
     if (!path) return file;
     std::error_code code;
+    for (const std::string& other : read)
+      if (fs::equivalent(*path, other, code))
+        return Error{.subject = "--junit",
+                     .message = "is " + *path +
+                                ", a scenario that is to run, and would write over it; name "
+                                "another file"};
     const bool was_there = fs::exists(*path, code);
     errno = 0;
     if (!std::ofstream(*path, std::ios::binary | std::ios::app))
@@ -233,23 +259,24 @@ class JunitFile {
 ExitCode run_test(const Arguments& arguments, Console& console) {
   const auto files = scenario_files(arguments.operands());
   const auto overrides = overrides_of(arguments);
-  if (!files) {
-    console.errors(files.errors());
-    return ExitCode::BadInput;
-  }
-  const auto junit = JunitFile::prepare(arguments.value("--junit"));
-  if (!junit) {
-    console.errors(junit.errors());
+  const auto junit =
+      JunitFile::prepare(arguments.value("--junit"), files ? *files : std::vector<std::string>{});
+  Errors errors;
+  if (!files) append(errors, files.errors());
+  if (!overrides) append(errors, overrides.errors());
+  if (!junit) append(errors, junit.errors());
+  if (!errors.empty()) {
+    console.errors(errors);
     return ExitCode::BadInput;
   }
   std::vector<Task> tasks;
-  for (const std::string& file : *files)
-    tasks.push_back([&, file](ChildReport& report) {
+  const std::vector<std::string> names = kept_names(*files);
+  for (std::size_t i = 0; i < files->size(); ++i)
+    tasks.push_back([&, i](ChildReport& report) {
       RunOutputs outputs;
       outputs.same_decisions = arguments.has("--same-decisions");
-      if (const auto keep = arguments.value("--keep"))
-        outputs.kept = fs::path(*keep) / fs::path(file).stem();
-      return test_one(file, *overrides, outputs, report);
+      if (const auto keep = arguments.value("--keep")) outputs.kept = fs::path(*keep) / names[i];
+      return test_one((*files)[i], *overrides, outputs, report);
     });
   // Real time is mostly waited for.
   const bool in_real_time = arguments.value("--world") == "cluster";

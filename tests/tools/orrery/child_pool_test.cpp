@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -38,6 +40,43 @@ TEST(ChildPool, ALargeAnswerArrivesWhole) {
                                     1,
                                     kNoWatch);
   EXPECT_EQ(ends[0].result, large);
+}
+
+/// The process may open no more than so many descriptors beyond those that it has.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t more) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(0);
+    close(next);
+    const rlimit now{static_cast<rlim_t>(next) + more, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &now);
+  }
+
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(ChildPool, AsManyRunAtATimeAsTheSystemAllows) {
+  const std::vector<Task> tasks(12, [](ChildReport& report) {
+    report.result("fine");
+    return ExitCode::Met;
+  });
+  const FewDescriptors limit(4);
+  const auto ends = run_in_children(tasks, 12, kNoWatch);
+  for (const TaskEnd& end : ends) EXPECT_EQ(end.result, "fine");
+}
+
+TEST(ChildPool, WhatCannotBeStartedIsTold) {
+  const FewDescriptors limit(1);
+  const auto ends = run_in_children(
+      std::vector<Task>(2, [](ChildReport&) { return ExitCode::Met; }), 2, kNoWatch);
+  for (const TaskEnd& end : ends) {
+    EXPECT_EQ(end.code, ExitCode::InvariantBroken);
+    EXPECT_NE(end.note.find("ulimit -n"), std::string::npos) << end.note;
+  }
 }
 
 TEST(ChildPool, OneThatIsKilledIsTold) {

@@ -103,6 +103,13 @@ class JunitTest(unittest.TestCase):
         self.assertEqual(case.get("name"), str(path).replace("\x1b", "\ufffd").replace("\udcff", "\ufffd"))
         self.assertTrue(case.find("error").text)
 
+    def test_what_cannot_be_meant_is_refused_before_anything_runs(self):
+        path = self.write("mine.yaml", TWO_JOBS)
+        done = self.expect(2, "test", path, "--junit", path, "--set", "foo")
+        for words in ("a scenario that is to run", "path=value is needed"):
+            self.assertIn(words, done.stderr)
+        self.assertEqual(path.read_text(), TWO_JOBS)
+
     def test_junit_of_what_passes_has_nothing_but_cases(self):
         root, done = self.junit(0, self.scenario)
         self.assertIn("1 passed", done.stdout)
