@@ -63,6 +63,11 @@ Result<std::vector<LoadedScenario>> scenarios_of(const Arguments& arguments) {
       append(errors, loaded.errors());
       continue;
     }
+    if (loaded->scenario.name.find('/') != std::string::npos)
+      errors.push_back({.file = file,
+                        .subject = "name",
+                        .message = "is " + loaded->scenario.name +
+                                   ", of which the name of a file is made; leave out the '/'"});
     for (const LoadedScenario& other : out)
       if (other.scenario.name == loaded->scenario.name)
         errors.push_back({.file = file,

@@ -312,23 +312,31 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
   return wanted;
 }
 
-// Makes the folder of progress and findings. Errors: it cannot be made or written.
-Status prepare_folder(const std::filesystem::path& folder, const std::filesystem::path& probe) {
+// Makes the folder of progress and findings; whether it was not there. Errors: it cannot be made or
+// written.
+Result<bool> prepare_folder(const std::filesystem::path& folder,
+                            const std::filesystem::path& probe) {
   std::error_code code;
-  std::filesystem::create_directories(folder, code);
+  const bool made = std::filesystem::create_directories(folder, code);
   if (code)
     return Error{.subject = "--out",
                  .message = folder.string() + " cannot be made: " + code.message() +
                             "; name another folder"};
-  if (Status written = write_file(probe, ""); !written) return written;
+  if (const Status written = write_file(probe, ""); !written) return written.errors();
   std::filesystem::remove(probe, code);
-  return Done{};
+  return made;
 }
 
-void say_where_it_stopped(const StormDone& done, const SeedRange& seeds, Console& console) {
+/// `goes_on`: the same command does.
+void say_where_it_stopped(const StormDone& done,
+                          const SeedRange& seeds,
+                          bool goes_on,
+                          Console& console) {
   const auto number = [](std::uint64_t n) { return with_commas(static_cast<double>(n), 0); };
   const std::string so_far = number(done.figures.seeds) + " of " + number(seeds.count());
-  if (interrupted())
+  if (interrupted() && !goes_on)
+    console.err("orrery: interrupted: these " + number(done.figures.seeds) + " seeds are done\n");
+  else if (interrupted())
     console.err("orrery: interrupted: " + so_far +
                 " seeds are done; the same command goes on there\n");
   else
@@ -353,13 +361,16 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
     return wanted->pins ? run_pinned(seed, *wanted->pins, policies) : run_seed(seed, policies);
   };
   // How far one comes within some time is not worth keeping, nor are some seconds.
+  bool made_folder = false;
   if (!timed && !wanted->pins) {
     work.progress_file = folder / ("seeds-" + std::to_string(seeds.first) + "-" +
                                    std::to_string(seeds.last) + ".progress");
-    if (const Status made = prepare_folder(folder, work.progress_file.string() + ".half"); !made) {
+    const auto made = prepare_folder(folder, work.progress_file.string() + ".half");
+    if (!made) {
       console.errors(made.errors());
       return ExitCode::BadInput;
     }
+    made_folder = *made;
   }
   work.program = program_digest();
   work.go_on = [stop_at = wanted->stop_at] { return SteadyClock::now() < stop_at; };
@@ -372,22 +383,30 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
   if (done.resumed > 0)
     console.err("orrery: " + with_commas(static_cast<double>(done.resumed), 0) +
                 " seeds are taken from an earlier storm that was interrupted\n");
-  if (!done.complete && !timed) say_where_it_stopped(done, seeds, console);
-  if (interrupted()) return ExitCode::Interrupted;
+  const bool goes_on = !work.progress_file.empty();
+  const auto show = [&](const std::vector<Minimal>& minimal) {
+    console.out(arguments.has("--json") ? json_of(done, minimal)
+                                        : text_of(done, minimal, console.traits().table_width()));
+  };
+  if (!done.complete && (!timed || interrupted()))
+    say_where_it_stopped(done, seeds, goes_on, console);
+  if (interrupted()) {
+    if (!goes_on) show({});  // Nobody could ask for it again.
+    return ExitCode::Interrupted;
+  }
   std::vector<Minimal> minimal;
   if (!done.figures.findings.empty() && !arguments.has("--no-shrink")) {
-    if (const Status made = prepare_folder(folder, folder / ".probe"); !made)
+    if (const auto made = prepare_folder(folder, folder / ".probe"); !made)
       console.errors(made.errors());
     minimal = shrink_findings(done.figures.findings, folder.string(), wanted->parallel, console);
   }
   if (interrupted()) return ExitCode::Interrupted;
-  console.out(arguments.has("--json") ? json_of(done, minimal)
-                                      : text_of(done, minimal, console.traits().table_width()));
-  std::error_code code;
-  if (!work.progress_file.empty()) {
+  show(minimal);
+  if (goes_on) {
+    std::error_code code;
     std::filesystem::remove(work.progress_file, code);
     // Nothing is left in it where nothing broke; a folder with other things stays.
-    std::filesystem::remove(folder, code);
+    if (made_folder) std::filesystem::remove(folder, code);
   }
   return done.figures.findings.empty() ? ExitCode::Met : ExitCode::InvariantBroken;
 }

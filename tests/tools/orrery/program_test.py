@@ -226,6 +226,24 @@ class BadUsageTest(ProgramTest):
             del parts[measured], whole[measured]
         self.assertEqual(parts, whole)
 
+    def test_a_storm_leaves_a_folder_that_was_there(self):
+        for name, was_there in [("mine", True), ("made", False)]:
+            out = self.folder / name
+            if was_there:
+                out.mkdir()
+            self.expect(0, "storm", "--seeds", "1..2", "--out", out)
+            self.assertEqual(out.exists(), was_there)
+
+    def test_a_storm_for_a_time_that_is_interrupted_tells_what_it_found(self):
+        process = subprocess.Popen([PROGRAM, "storm", "--minutes", "60", "--json"], text=True, cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stderr.readline()  # A line of progress.
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        self.assertGreater(json.loads(out)["seeds"], 0)
+        self.assertIn("interrupted: these", err)
+
     def test_a_storm_needs_a_folder_that_it_can_write(self):
         file = self.write("file", "")
         self.assertIn("name another folder", self.expect_bad("storm", "--out", file / "below"))
