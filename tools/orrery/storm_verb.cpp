@@ -405,8 +405,8 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
   if (goes_on) {
     std::error_code code;
     std::filesystem::remove(work.progress_file, code);
-    // Nothing is left in it where nothing broke; a folder with other things stays.
-    if (made_folder) std::filesystem::remove(folder, code);
+    // Nothing is left in it where nothing broke; with other things, or made by others, it stays.
+    if (made_folder || done.resumed > 0) std::filesystem::remove(folder, code);
   }
   return done.figures.findings.empty() ? ExitCode::Met : ExitCode::InvariantBroken;
 }

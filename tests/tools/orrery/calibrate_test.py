@@ -137,6 +137,7 @@ class CalibrateTest(unittest.TestCase):
         for words, said in ((("--runs", "0"), "--runs: is '0', a whole number from 1"),
                             (("--training", "many"), "--training: is 'many'"),
                             (("--set", "jitter.timers=1ms"), "jitter"),
+                            (("--set", "name=a/b"), "leave out the '/'"),
                             ((fits,), "give each a name of its own")):
             with self.subTest(words=words):
                 if (PROGRAM.parent / "orrery-cluster").exists():
