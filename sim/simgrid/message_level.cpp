@@ -15,6 +15,30 @@ const std::vector<std::string> kSmallStacks{"contexts/stack-size:64"};
 // Of the controllers' link where no storage has one: bytes per second, never a bottleneck.
 constexpr double kUnbounded = 1e15;
 
+/// A platform file may leave hosts without a way to each other. Control needs one between its seat
+/// and every node, there and back.
+Errors without_a_way(const Platform& platform) {
+  const NodeId seat = platform.has_storage() ? NodeId::none() : NodeId{0};
+  Platform::Route route;
+  const auto is_reached = [&](NodeId from, NodeId to) {
+    platform.find_route(from, to, route);
+    return !route.links.empty();
+  };
+  std::string lost;
+  std::size_t count = 0;
+  for (std::uint32_t n = 0; n < platform.node_count(); ++n) {
+    const NodeId node{n};
+    if (node == seat || (is_reached(seat, node) && is_reached(node, seat))) continue;
+    if (++count <= 3) lost += (lost.empty() ? "" : ", ") + platform.host(node)->get_name();
+  }
+  if (count == 0) return {};
+  if (count > 3) lost += " and " + std::to_string(count - 3) + " more";
+  return {Error{.subject = "cluster.network.platform",
+                .message = "no way from or to " + platform.host(seat)->get_name() + " for " + lost +
+                           ", needed is one for every node at fidelity L3, whose messages of "
+                           "control travel there; add routes to the file, or use L2"}};
+}
+
 class SimGridMessages final : public MessageLevel {
  public:
   SimGridMessages(std::unique_ptr<SimGridEngine> engine, Platform platform, bool storage)
@@ -61,6 +85,8 @@ Result<std::unique_ptr<MessageLevel>> MessageLevel::make(const scenarios::Scenar
                                       " nodes found in the platform file, needed " +
                                       std::to_string(scenario.node_count()) +
                                       " as in the cluster; make them equal"});
+  else if (!network.platform.empty())
+    errors = without_a_way(*platform);
   for (Error& error : errors)
     if (error.file.empty()) error.file = scenario.file;
   if (!errors.empty()) return errors;

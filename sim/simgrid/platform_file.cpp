@@ -1,8 +1,10 @@
 #include "sim/simgrid/platform_file.hpp"
 
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 namespace orrery::sim {
 namespace {
@@ -63,6 +65,8 @@ Error unreadable(const std::string& file, const std::string& why) {
 
 Result<PlatformHosts> load_platform_file(SimGridEngine& engine, const std::string& file) {
   // SimGrid ends the process where it cannot open the file.
+  std::error_code code;
+  if (std::filesystem::is_directory(file, code)) return unreadable(file, "is a folder");
   if (!std::ifstream(file).good()) return unreadable(file, "the file cannot be opened");
   std::vector<s4u::Host*> hosts;
   made = &hosts;

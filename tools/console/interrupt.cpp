@@ -25,6 +25,12 @@ void set_handlers(void (*handler)(int)) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+
+  // A terminal that closes; who began the program so that it outlives its terminal ignores that.
+  struct sigaction present {};
+
+  sigaction(SIGHUP, nullptr, &present);
+  if (present.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 }  // namespace

@@ -138,8 +138,8 @@ ExitCode run_explore(const Arguments& arguments, Console& console) {
   };
   const auto policy = [] { return std::make_unique<policies::Fifo>(); };
   const sim::ExploreReport report = sim::explore(*bounds, policy, options);
-  if (interrupted()) return ExitCode::Interrupted;
   console.out(arguments.has("--json") ? json_of(report, seconds()) : text_of(report, seconds()));
+  if (interrupted()) return ExitCode::Interrupted;
   return report.counterexample ? ExitCode::InvariantBroken : ExitCode::Met;
 }
 

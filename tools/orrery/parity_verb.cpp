@@ -100,8 +100,13 @@ bool is_within_limits(const std::vector<ParityScenario>& scenarios) {
   const auto totals = totals_of(scenarios);
   const sim::ParityTotal& completion = totals[static_cast<int>(sim::ParityFigure::Completion)];
   const sim::ParityTotal& recovery = totals[static_cast<int>(sim::ParityFigure::Recovery)];
-  return completion.count > 0 && completion.error_p50 <= kCompletionP50 &&
-         completion.error_max <= kCompletionMax && recovery.error_max <= kRecoveryMax;
+  // What one world alone has is no error of a time, and cannot be the most of it either.
+  const auto is_matched = [](const sim::ParityTotal& total) {
+    return total.count >= total.unmatched;
+  };
+  return completion.count > 0 && is_matched(completion) && is_matched(recovery) &&
+         completion.error_p50 <= kCompletionP50 && completion.error_max <= kCompletionMax &&
+         recovery.error_max <= kRecoveryMax;
 }
 
 }  // namespace

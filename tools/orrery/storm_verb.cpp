@@ -111,9 +111,20 @@ std::optional<sim::Violation> try_here(const scenarios::Scenario& scenario) {
   return std::move(storm.violations.front());
 }
 
+/// The storm of a seed, as it is pinned where there are pins.
+scenarios::Scenario plan_of(std::uint64_t seed,
+                            const std::optional<sim::Pins>& pins,
+                            const std::vector<scenarios::PolicyChoice>& policies) {
+  return pins ? *sim::plan_pinned(*pins, *pins->find(seed), policies)
+              : sim::plan_storm(seed, policies);
+}
+
 /// Makes one failing seed small; the answer is its YAML behind a line with the number of runs.
-ExitCode shrink_seed(std::uint64_t seed, bool apart, ChildReport& report) {
-  const scenarios::Scenario plan = sim::plan_storm(seed, storm_policies());
+ExitCode shrink_seed(std::uint64_t seed,
+                     const std::optional<sim::Pins>& pins,
+                     bool apart,
+                     ChildReport& report) {
+  const scenarios::Scenario plan = plan_of(seed, pins, storm_policies());
   const sim::TryScenario attempt = apart ? try_apart : try_here;
   const auto found = attempt(plan);
   if (!found) return ExitCode::Met;
@@ -127,7 +138,9 @@ ExitCode shrink_seed(std::uint64_t seed, bool apart, ChildReport& report) {
   return ExitCode::InvariantBroken;
 }
 
+/// One of each kind; a decision that is another than pinned is none that breaks something.
 std::vector<Minimal> shrink_findings(const std::vector<StormFinding>& findings,
+                                     const std::optional<sim::Pins>& pins,
                                      const std::string& folder,
                                      std::size_t parallel,
                                      Console& console) {
@@ -137,10 +150,11 @@ std::vector<Minimal> shrink_findings(const std::vector<StormFinding>& findings,
   for (const StormFinding& finding : findings) {
     if (seeds.size() >= kShrunkAtMost) break;
     if (std::ranges::find(kinds, finding.kind) != kinds.end()) continue;
+    if (finding.kind == to_string(sim::ViolationKind::DecisionChanged)) continue;
     kinds.emplace_back(finding.kind);
     seeds.push_back(finding.seed);
-    tasks.push_back([seed = finding.seed, apart = finding.kind == kProcessEnded](
-                        ChildReport& report) { return shrink_seed(seed, apart, report); });
+    tasks.push_back([seed = finding.seed, &pins, apart = finding.kind == kProcessEnded](
+                        ChildReport& report) { return shrink_seed(seed, pins, apart, report); });
   }
   const std::vector<TaskEnd> ends = run_with_bar(tasks, parallel, 0, "shrink", console);
   std::vector<Minimal> out;
@@ -398,7 +412,8 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
   if (!done.figures.findings.empty() && !arguments.has("--no-shrink")) {
     if (const auto made = prepare_folder(folder, folder / ".probe"); !made)
       console.errors(made.errors());
-    minimal = shrink_findings(done.figures.findings, folder.string(), wanted->parallel, console);
+    minimal = shrink_findings(
+        done.figures.findings, wanted->pins, folder.string(), wanted->parallel, console);
   }
   if (interrupted()) return ExitCode::Interrupted;
   show(minimal);

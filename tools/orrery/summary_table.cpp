@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "sim/statistics/run_figures.hpp"
@@ -22,6 +23,9 @@ Cell count_cell(std::uint64_t count) {
 }
 
 Cell time_cell(double seconds) { return {with_commas(seconds, 1), seconds}; }
+
+/// Of a run that finished no job, in columns where less is better.
+const Cell kNoValue{"-", std::numeric_limits<double>::infinity()};
 
 /// Digits after the point of a number that stands beside its interval.
 int decimals_of(const sim::RunFigure& figure, double value) {
@@ -171,13 +175,14 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::siz
     row.push_back(count_cell(run.jobs_finished));
     if (failed) row.push_back(count_cell(run.jobs_failed));
     if (unfinished) row.push_back(count_cell(run.jobs_unfinished));
-    row.push_back(time_cell(run.jct_avg_s));
-    row.push_back(time_cell(run.jct_p50_s));
-    row.push_back(time_cell(run.jct_p99_s));
+    const auto of_finished = [&](Cell cell) { return run.jobs_finished > 0 ? cell : kNoValue; };
+    row.push_back(of_finished(time_cell(run.jct_avg_s)));
+    row.push_back(of_finished(time_cell(run.jct_p50_s)));
+    row.push_back(of_finished(time_cell(run.jct_p99_s)));
     row.push_back(time_cell(run.queue_avg_s));
     row.push_back(count_cell(run.queue_max));
-    row.push_back({with_commas(run.slowdown_avg, 2), run.slowdown_avg});
-    row.push_back({with_commas(run.ftf_max, 2), run.ftf_max});
+    row.push_back(of_finished({with_commas(run.slowdown_avg, 2), run.slowdown_avg}));
+    row.push_back(of_finished({with_commas(run.ftf_max, 2), run.ftf_max}));
     row.push_back(time_cell(run.makespan_s));
     row.push_back({with_commas(run.gpu_utilization * 100, 1), run.gpu_utilization});
     row.push_back({with_commas(run.fragmentation_avg * 100, 1), run.fragmentation_avg});

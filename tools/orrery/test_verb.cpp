@@ -49,8 +49,18 @@ Result<std::vector<std::string>> scenario_files(const std::vector<std::string>& 
       continue;
     }
     std::vector<std::string> below;
-    for (const auto& entry : fs::recursive_directory_iterator(operand, code))
-      if (entry.path().extension() == ".yaml") below.push_back(entry.path().string());
+    fs::recursive_directory_iterator at(operand, code);
+    for (const fs::recursive_directory_iterator end; !code && at != end; at.increment(code))
+      if (std::error_code no_matter;
+          at->path().extension() == ".yaml" && at->is_regular_file(no_matter))
+        below.push_back(at->path().string());
+    if (code) {
+      errors.push_back({.file = operand,
+                        .message = "not all of it can be read (" + code.message() +
+                                   "), needed every folder below it; give leave to read it, or "
+                                   "name the folders that are meant"});
+      continue;
+    }
     std::ranges::sort(below);
     if (below.empty())
       errors.push_back({.file = operand,
@@ -265,6 +275,10 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
   if (!files) append(errors, files.errors());
   if (!overrides) append(errors, overrides.errors());
   if (!junit) append(errors, junit.errors());
+  if (arguments.has("--fidelity") && arguments.value("--world") == "cluster")
+    errors.push_back({.subject = "--fidelity",
+                      .message = "stands beside --world cluster, where nothing is modelled but "
+                                 "compute; drop one"});
   if (!errors.empty()) {
     console.errors(errors);
     return ExitCode::BadInput;

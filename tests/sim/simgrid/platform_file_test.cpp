@@ -93,6 +93,15 @@ TEST_F(PlatformFileTest, AFileThatIsNotThereIsBadInput) {
   EXPECT_THAT(made.errors()[0].text(), HasSubstr("cannot be opened"));
 }
 
+TEST_F(PlatformFileTest, AFolderIsBadInput) {
+  scenarios::NetworkSpec network;
+  network.topology = scenarios::NetworkTopology::Platform;
+  network.platform = testing::TempDir();
+  const Result<Platform> made = Platform::make(engine_, network, 0);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.errors()[0].text(), HasSubstr("is a folder"));
+}
+
 TEST_F(PlatformFileTest, BrokenXmlIsBadInput) {
   const std::string file = testing::TempDir() + "broken_platform.xml";
   std::ofstream(file) << "<?xml version='1.0'?>\n"

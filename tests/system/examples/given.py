@@ -6,13 +6,13 @@ ROLES = """\
 name: train
 labels: {team: blue}
 roles:
-  actor: {replicas: {min: 4, max: 8}, devices: 0, cpu: 10m, command: "echo I act; exec sleep 600"}
-  collector: {replicas: {min: 1, max: 16}, devices: 0, cpu: 10m, command: "echo I collect; exec sleep 600"}
+  actor: {replicas: {min: 4, max: 8}, devices: 0, cpu: 10m, command: "echo I act; exec sleep 7200"}
+  collector: {replicas: {min: 1, max: 16}, devices: 0, cpu: 10m, command: "echo I collect; exec sleep 7200"}
 """
 LONG = """\
 name: train
 roles:
-  main: {replicas: {min: 1, max: 8}, devices: 0, cpu: 10m, command: "echo I train; exec sleep 600"}
+  main: {replicas: {min: 1, max: 8}, devices: 0, cpu: 10m, command: "echo I train; exec sleep 7200"}
 """
 SHORT = """\
 name: train

@@ -4,6 +4,7 @@ Usage: junit_test.py PROGRAM
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -109,6 +110,13 @@ class JunitTest(unittest.TestCase):
         for words in ("a scenario that is to run", "path=value is needed"):
             self.assertIn(words, done.stderr)
         self.assertEqual(path.read_text(), TWO_JOBS)
+        self.assertIn("drop one", self.expect(
+            2, "test", path, "--world", "cluster", "--fidelity", "L3").stderr)
+
+    def test_only_files_of_a_folder_are_scenarios(self):
+        (self.folder / "folder.yaml").mkdir()
+        os.mkfifo(self.folder / "pipe.yaml")
+        self.assertIn("1 passed, 0 failed", self.expect(0, "test", self.folder).stdout)
 
     def test_junit_of_what_passes_has_nothing_but_cases(self):
         root, done = self.junit(0, self.scenario)

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -161,6 +162,28 @@ TEST(MessageScenariosRefused, AFaultOfMessagesIsNamedWithItsPlace) {
   ASSERT_FALSE(level);
   ASSERT_EQ(level.errors().size(), 1u);
   EXPECT_THAT(level.errors()[0].text(), HasSubstr("s.yaml:5: faults[1].kind: loss found"));
+}
+
+TEST(MessageScenariosRefused, APlatformWithoutAWayIsToldWithItsHosts) {
+  const std::string file = testing::TempDir() + "no_ways.xml";
+  std::ofstream(file) << "<?xml version='1.0'?>\n"
+                         "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                         "<platform version=\"4.1\"><zone id=\"all\" routing=\"Full\">\n"
+                         "<host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
+                         "<host id=\"h2\" speed=\"1Gf\"/>"
+                         "<link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\"/>"
+                         "<route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route>"
+                         "</zone></platform>";
+  const auto scenario = scenarios::parse_scenario(
+      "cluster: {nodes: 3, gpus_per_node: 1, network: {topology: platform, platform: " + file +
+          "}}\njobs: [{name: a, work: 60s}]\n",
+      "s.yaml",
+      {});
+  ASSERT_TRUE(scenario);
+  const auto level = sim::MessageLevel::make(*scenario);
+  ASSERT_FALSE(level);
+  ASSERT_EQ(level.errors().size(), 1u);
+  EXPECT_THAT(level.errors()[0].text(), HasSubstr("no way from or to h0 for h2, needed"));
 }
 
 }  // namespace
