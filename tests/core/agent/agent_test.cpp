@@ -401,6 +401,37 @@ TEST_F(AgentTest, RepeatsEndsAndReadinessWhenAControllerTakesOver) {
   EXPECT_THAT(out_.reports, IsEmpty());
 }
 
+TEST_F(AgentTest, SaysWhoseFaultAnEndIsAndRepeatsIt) {
+  const Diagnosis said{Blame::Peer, RoleIndex{1}, 2, "it hung up"};
+  lease(0);
+  run_ready(7, 2, 1);
+  step(WorkerExited{worker(7, 0), 0, said}, 2);
+  ASSERT_THAT(out_.reports, SizeIs(1));
+  EXPECT_EQ(*out_.reports[0].diagnosis, Diagnosis{}) << "it has succeeded";
+  step(WorkerExited{worker(7, 1), 3, said}, 2);
+  ASSERT_THAT(out_.reports, SizeIs(1));
+  EXPECT_EQ(*out_.reports[0].diagnosis, said);
+  step(EpochAnnounced{Epoch{2}}, 3);
+  ASSERT_THAT(out_.reports, SizeIs(2));
+  EXPECT_EQ(*out_.reports[0].diagnosis, Diagnosis{});
+  EXPECT_EQ(*out_.reports[1].diagnosis, said);
+}
+
+TEST_F(AgentTest, EndsOfWorkersThatBlameOthersAreNotOneRange) {
+  WorkersChanged first{JobId{7}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 3};
+  first.diagnosis = Diagnosis{Blame::Node, {}, 0, ""};
+  WorkersChanged second = first;
+  second.first = Rank{1};
+  WorkersChanged third = first;
+  third.first = Rank{2};
+  third.diagnosis = Diagnosis{Blame::Mine, {}, 0, ""};
+  std::vector<WorkersChanged> reports{third, second, first};
+  pack_reports(reports);
+  ASSERT_THAT(reports, SizeIs(2));
+  for (const WorkersChanged& report : reports)
+    EXPECT_EQ(report.count, report.diagnosis->blame == Blame::Node ? 2U : 1U);
+}
+
 TEST_F(AgentTest, RemembersAsManyEndsAsItsBoundAndForgetsTheOldest) {
   AgentSettings two = settings();
   two.ended_max = 2;

@@ -206,6 +206,60 @@ TEST(Blame, ThePeersNodeIsReplacedAfterTooManyFailuresThere) {
   EXPECT_EQ(order->nodes, std::vector<NodeId>{of_peer});
 }
 
+TEST(Blame, ThePeersNodeIsTheLemon) {
+  Settings settings;
+  settings.lemon_incidents = 2;
+  settings.lemon_window = Duration::seconds(1000);
+  ControllerHarness h({nodes_of(2, 2)}, settings);
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 1), on(1, 1)});
+  const NodeId of_teller = h.job(id).workers[0].node;
+  const NodeId of_peer = h.job(id).workers[1].node;
+  fail(h, id, 0, peer(1));
+  recover(h, id);
+  fail(h, id, 0, peer(1));
+  EXPECT_TRUE(h.controller.state().nodes[of_peer.index()].excluded);
+  EXPECT_FALSE(h.controller.state().nodes[of_teller.index()].excluded);
+}
+
+TEST(Blame, ARelaunchThatReplacesNothingLetsTheWorkerThatFailedRecover) {
+  ControllerHarness h({nodes_of(2, 2)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.edit().worker_node_failures_max = 0;
+  builder.raw().failover.edit().trigger = FailureTrigger::AtEnd;
+  const JobId id = h.running(builder, 2, {on(0, 1), on(1, 1)});
+  const Incarnation failed = h.job(id).workers[0].incarnation;
+  h.succeed(id, 1);
+  fail(h, id, 0, peer(1));
+  ASSERT_NE(h.order<RelaunchNodes>(), nullptr);
+  h.step(NodesRelaunched{id, h.job(id).failover->open.number, {}, {}});
+  recover(h, id);
+  EXPECT_NE(h.job(id).workers[0].incarnation, failed);
+}
+
+/// A job of two roles of two, the first of which is led. Ranks: 0 and 1 are led, 2 is the
+/// sub-master, 3 and 4 are the others.
+JobBuilder led() {
+  JobBuilder builder = job("a").replicas(2).follower("master", 1, 0).role("other", 2);
+  builder.raw().roles[1].master_of = kWorkers;
+  return builder;
+}
+
+TEST(Blame, TheSubMasterOfTheWorkerThatFailedLeads) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId id = h.running(led(), 2);
+  const std::vector<Worker> before = h.job(id).workers;
+  fail(h, id, 3, peer(0));
+  EXPECT_EQ(h.job(id).failover->led, LedRecovery::None);
+  recover(h, id);
+  for (const std::uint32_t rank : {0U, 1U, 2U, 4U})
+    EXPECT_EQ(h.job(id).workers[rank].incarnation, before[rank].incarnation) << rank;
+  EXPECT_NE(h.job(id).workers[3].incarnation, before[3].incarnation);
+  fail(h, id, 0, peer(1, RoleIndex{2}));
+  const auto* told = h.order<TellSubMaster>();
+  ASSERT_NE(told, nullptr);
+  EXPECT_EQ(told->role, kWorkers);
+}
+
 TEST(Blame, TheScopeIsThatOfTheWorkerThatFailed) {
   ControllerHarness h({nodes_of(1, 8)});
   const JobId id = h.running(job("a").replicas(2).role("b", 2).recovery(RecoveryScope::Role), 2);
@@ -288,6 +342,82 @@ TEST(Blame, OfSeveralTheBlameIsFollowedFromTheLowestRank) {
       EXPECT_EQ(failures_of(h, id, static_cast<std::int32_t>(rank)),
                 rank == cases[i].root && !by_node ? 1U : 0U);
   }
+}
+
+TEST(Blame, TheOneThatNamesTheRootIsTold) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(3);
+  builder.raw().failover.edit().trigger = FailureTrigger::AtEnd;
+  const JobId id = h.running(builder, 3);
+  fail(h, id, 0, peer(1));
+  fail(h, id, 1, peer(2));
+  h.succeed(id, 2);
+  const std::vector<FailureStatus> told = status_of(h.controller.state(), h.job(id)).failures;
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].local_rank, 1);
+  EXPECT_EQ(told[0].blame, Blame::Peer);
+  EXPECT_EQ(told[0].blamed, "worker 2");
+}
+
+TEST(Blame, AWordIsOfOneStartOfItsWorker) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  fail(h, id, 1, node());
+  recover(h, id);
+  fail(h, id, 1, {});
+  EXPECT_EQ(opened(h).reason, Reason::WorkerFailed);
+  EXPECT_EQ(h.row(id).node_losses, 1U);
+  EXPECT_EQ(failures_of(h, id, 1), 1U);
+}
+
+TEST(Blame, OnlyThoseMoveWhoseNodesAreCharged) {
+  // Rank 0 is the root, and blames itself: that rank 1 blames its node is not looked at.
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.edit().trigger = FailureTrigger::AtEnd;
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  fail(h, id, 0, mine());
+  fail(h, id, 1, node());
+  EXPECT_EQ(opened(h).reason, Reason::WorkerFailed);
+  recover(h, id);
+  EXPECT_EQ(h.job(id).workers[1].node, NodeId{0});
+}
+
+TEST(Blame, AWorkerThatIsSetAsideStaysSoThoughItBlamesItsNode) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.edit().trigger = FailureTrigger::Skip;
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  fail(h, id, 0, node());
+  ASSERT_EQ(h.phase(id), JobPhase::Running);
+  fail(h, id, 1, node(), 137);
+  EXPECT_EQ(opened(h).reason, Reason::NodeBlamed);
+  recover(h, id);
+  EXPECT_EQ(h.job(id).workers[0].state, WorkerState::Failed);
+  EXPECT_EQ(h.job(id).workers[1].node, NodeId{1});
+}
+
+TEST(Blame, WhatIsMissingHasTheRoomBeforeThoseWhoBlameTheirNodes) {
+  ControllerHarness h({nodes_of(3, 1)});
+  const JobId id = h.running(job("a").replicas(2).recovery(RecoveryScope::Job), 2);
+  const NodeId blamed = h.job(id).workers[0].node;
+  h.step(ExclusionRequested{1, h.job(id).workers[1].node, true});
+  fail(h, id, 0, node());
+  recover(h, id);
+  EXPECT_EQ(h.job(id).workers[0].node, blamed) << "one node is free, and rank 1 needs it";
+}
+
+TEST(Blame, AWorkerWithASeatStaysThoughItBlamesItsNode) {
+  ControllerHarness h({nodes_of(2, 2)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().roles[0].bundle.share = Share{};
+  builder.raw().roles[0].placements.push_back({2, {}, "0-1"});
+  const JobId id = h.running(builder, 2);
+  const NodeId before = h.job(id).workers[1].node;
+  fail(h, id, 1, node());
+  EXPECT_EQ(opened(h).reason, Reason::NodeBlamed);
+  recover(h, id);
+  EXPECT_EQ(h.job(id).workers[1].node, before);
 }
 
 TEST(Blame, WhatAProgramBlamesOnItsNodeIsNoErrorOfItsOwn) {

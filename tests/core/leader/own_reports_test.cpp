@@ -141,12 +141,14 @@ TEST(OwnReports, OfARunOfRanksCountsThePartThatIsOwn) {
   const JobId id = h.running(JobBuilder("two").replicas(4), 4, {on(0, 2), on(1, 2)});
   const JobState& job = h.job(id);
   std::vector<WorkersChanged> own;
-  const WorkersChanged all{
-      id, job.workers[0].born, job.workers[0].incarnation, WorkerFact::Exited, Rank{0}, 4};
+  WorkersChanged all{
+      id, job.workers[0].born, job.workers[0].incarnation, WorkerFact::Exited, Rank{0}, 4, 1};
+  all.diagnosis = Diagnosis{Blame::Node, {}, 0, "no link"};
   EXPECT_FALSE(take_own(h.controller.state(), NodeId{1}, all, own));
   ASSERT_EQ(own.size(), 1u);
   EXPECT_EQ(own[0].first, Rank{2});
   EXPECT_EQ(own[0].count, 2u);
+  EXPECT_EQ(*own[0].diagnosis, *all.diagnosis);
 }
 
 TEST(OwnReports, OfARunOfRanksAsManyCountAsAJobCanHave) {

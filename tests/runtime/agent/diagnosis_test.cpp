@@ -40,7 +40,8 @@ class DiagnosisTest : public AgentTest {
     ASSERT_TRUE(controller_.until_welcomed());
     JobSpec spec;
     spec.name = "default.speech";
-    spec.roles = {role_of(kSpeaker), role_of("exec sleep 1000")};
+    // A sub-master has a number among the roles, though nobody can blame it.
+    spec.roles = {role_of(kSpeaker), role_of("exec sleep 1000"), role_of("exec sleep 1000")};
     spec.roles[0].environment = {{"HELLO",
                                   R"({"hello":{"worker":"7-1-0","token":"TOKEN"}})"
                                   "\n"},
@@ -53,7 +54,9 @@ class DiagnosisTest : public AgentTest {
                                  {"GO", path("go")},
                                  {"WAIT", wait},
                                  {"CODE", std::to_string(code)}};
-    spec.roles[1].name = "actor";
+    spec.roles[1].name = "main-master";
+    spec.roles[1].master_of = RoleIndex{0};
+    spec.roles[2].name = "actor";
     controller_.start_job(kJob, spec, 2, Incarnation{1});
     ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));
   }
@@ -89,11 +92,12 @@ class DiagnosisTest : public AgentTest {
 TEST_F(DiagnosisTest, TheLastOneGoesWithTheReport) {
   speak(
       "{\"diagnosis\":{\"fault\":\"node\",\"message\":\"first\"}}\n"
-      "{\"diagnosis\":{\"fault\":\"peer\",\"role\":\"actor\",\"rank\":0,"
-      "\"message\":\"it\\u0007 hung\\n up\"}}\n",
+      "{\"diagnosis\":{\"fault\":\"peer\",\"role\":\"actor\",\"rank\":1}}\n"
+      "{\"diagnosis\":{\"fault\":\"peer\",\"role\":\"actor\",\"rank\":3,"
+      "\"message\":\"it\\u0007 hung\\n up\\u007f\"}}\n",
       "after");
   go();
-  EXPECT_EQ(reported(), (Diagnosis{Blame::Peer, RoleIndex{1}, 0, "it  hung  up"}));
+  EXPECT_EQ(reported(), (Diagnosis{Blame::Peer, RoleIndex{2}, 3, "it  hung  up "}));
 }
 
 TEST_F(DiagnosisTest, WhatWasSaidInTheLastInstantIsHeardBeforeTheEnd) {
@@ -153,6 +157,8 @@ TEST_F(DiagnosisTest, WhatMakesNoSenseIsAnsweredAndNotKept) {
         "\n"
         R"({"diagnosis":{"fault":"peer","role":"actor","rank":-1}})"
         "\n"
+        R"({"diagnosis":{"fault":"peer","role":"actor","rank":2147483648}})"
+        "\n"
         R"({"diagnosis":{"fault":"node","rank":0}})"
         "\n"
         R"({"diagnosis":{"fault":"mine","message":7}})"
@@ -169,7 +175,7 @@ TEST_F(DiagnosisTest, WhatMakesNoSenseIsAnsweredAndNotKept) {
     return found;
   };
   EXPECT_EQ(times("diagnosis: needed a fault: mine, node or peer"), 2U) << text;
-  EXPECT_EQ(times("diagnosis: needed with fault peer a role, and a rank inside it"), 3U) << text;
+  EXPECT_EQ(times("diagnosis: needed with fault peer a role, and a rank inside it"), 4U) << text;
   EXPECT_EQ(times("diagnosis: role and rank stand with fault peer alone"), 1U) << text;
   EXPECT_EQ(times("diagnosis: its message is no text"), 1U) << text;
   EXPECT_EQ(times("diagnosis: its job has no role critic; needed one of main, actor"), 1U) << text;

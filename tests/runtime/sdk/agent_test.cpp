@@ -155,6 +155,57 @@ TEST_F(WithAgent, HearsWhoseFaultItIs) {
   EXPECT_THROW(trainer.call("diagnose", "node", "", "actor", 0), BadArguments);
 }
 
+TEST_F(WithAgent, HearsWhoseFaultItIsThoughTheMessageIsNoText) {
+  start();
+  trainer.call("diagnose_no_text");
+  EXPECT_TRUE(cluster.heard(
+      name, "{\"diagnosis\":{\"fault\":\"mine\",\"message\":\"a \xef\xbf\xbd byte\"}}"));
+}
+
+TEST_F(WithAgent, HearsWhoseFaultItIsBeforeTheEnd) {
+  worker::Child& process = start();
+  (void)trainer.submit("diagnose_and_die");
+  EXPECT_EQ(process.exit_code(), 9);
+  EXPECT_TRUE(cluster.heard(name, "at the end"));
+}
+
+TEST_F(WithAgent, HearsWhoseFaultItIsAgainOnceItHasRestarted) {
+  start();
+  trainer.call("diagnose", "node", "no link", "", -1);
+  // What was said is of this start of the worker, whatever the membership.
+  cluster.form(4);
+  while (trainer.call("where")["generation"] != 4) {
+  }
+  cluster.restart_agent();
+  EXPECT_TRUE(cluster.heard(name, R"({"diagnosis":{"fault":"node","message":"no link"}})", 2));
+}
+
+TEST_F(WithAgent, HearsWhatTheProgramSaidAndNotWhatALossWouldSay) {
+  worker::Child& process = start({"LOSE=serve", "BLAMES_NODE=yes"});
+  cluster.form(3);
+  EXPECT_EQ(process.exit_code(), 128 + SIGABRT);
+  EXPECT_TRUE(cluster.heard(name, R"({"diagnosis":{"fault":"node","message":"no link"}})"));
+  EXPECT_THAT(cluster.said(name),
+              ::testing::Not(::testing::Contains(::testing::HasSubstr("it is gone"))));
+}
+
+TEST_F(WithAgent, HearsWhoIsToBlameForALossThatTheProgramCatchesAroundItsLoop) {
+  const std::vector<std::vector<std::string>> ways{{}, {"RUN_BESIDE=1"}};
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    SCOPED_TRACE(i);
+    std::vector<std::string> environment{"LOSE=serve", "CATCHES=yes"};
+    environment.insert(environment.end(), ways[i].begin(), ways[i].end());
+    const auto rank = static_cast<std::int64_t>(i);
+    worker::Child& process =
+        cluster.start(SDK_WORKER, {.role_rank = rank, .environment = environment});
+    cluster.form(3 + i);
+    EXPECT_EQ(process.exit_code(), 5);
+    EXPECT_TRUE(cluster.heard(
+        cluster.name_of("trainer", rank),
+        R"({"diagnosis":{"fault":"peer","message":"it is gone","rank":2,"role":"actor"}})"));
+  }
+}
+
 TEST_F(WithAgent, HearsWhoIsToBlameForALossThatNothingCatches) {
   const std::string blames =
       R"({"diagnosis":{"fault":"peer","message":"it is gone","rank":2,"role":"actor"}})";

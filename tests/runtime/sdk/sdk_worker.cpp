@@ -223,6 +223,14 @@ int main() {
                                                              : sdk::Fault::Peer;
                   worker.diagnose({whose, message, role, rank});
                 });
+  worker.method("diagnose_no_text", [&] {
+    worker.diagnose({sdk::Fault::Mine, "a \xff byte", "", -1});
+  });
+  // Ends as soon as it has been said.
+  worker.method("diagnose_and_die", [&] {
+    worker.diagnose({sdk::Fault::Node, "at the end", "", -1});
+    ::_exit(9);
+  });
   worker.method("call_peer",
                 [&](const std::string& role, std::int64_t rank, const std::string& method) {
                   return worker.driver().worker(role, rank).call(method);
@@ -254,7 +262,9 @@ int main() {
     worker.start();
     lose_peer();
   }
-  if (const char* beside = std::getenv("RUN_BESIDE"); beside != nullptr) {
+  if (std::getenv("BLAMES_NODE") != nullptr) worker.diagnose({sdk::Fault::Node, "no link", "", -1});
+  const auto work = [&] {
+    if (std::getenv("RUN_BESIDE") == nullptr) return worker.serve();
     worker.start();
     std::condition_variable step;
     while (worker.safe_point()) {
@@ -262,6 +272,11 @@ int main() {
       step.wait_for(lock, std::chrono::milliseconds(2));  // A step of the main loop.
     }
     return worker.exit_code();
+  };
+  if (std::getenv("CATCHES") == nullptr) return work();
+  try {
+    return work();
+  } catch (const sdk::WorkerLost&) {
+    return 5;
   }
-  return worker.serve();
 }
