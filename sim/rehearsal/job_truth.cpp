@@ -54,13 +54,14 @@ class WorkFollow {
   }
 
   void run() {
-    for (const WorkFact& fact : job_.facts) {
+    for (std::size_t i = 0; i < job_.facts.size(); ++i) {
+      const WorkFact& fact = job_.facts[i];
       switch (fact.kind) {
         case WorkFact::Kind::Members:
           members(fact);
           break;
         case WorkFact::Kind::Report:
-          report(fact);
+          report(fact, i + 1 < job_.facts.size() ? &job_.facts[i + 1] : nullptr);
           break;
         case WorkFact::Kind::End:
           if (said_ > 0) compare(said_, fact.at);
@@ -166,6 +167,12 @@ class WorkFollow {
   void members(const WorkFact& fact) {
     if (first_size_ == 0 && fact.whole) first_size_ = fact.replicas;
     advance(fact.at);
+    if (fact.whole && !whole_) whole_at_ = fact.at;
+    if (!fact.whole && whole_) {
+      broken_ = true;
+      broken_at_ = fact.at;
+    }
+    whole_ = fact.whole;
     const bool was_working = working_;
     bool pauses_now = false;
     if (!fact.any_ready) working_ = false;
@@ -202,7 +209,27 @@ class WorkFollow {
       losses_->pauses.push_back(pause_ + Duration::from_seconds(missing_s));
   }
 
-  void report(const WorkFact& fact) {
+  /// Whether a failure took work back, where less is done than was expected; else the job had gone
+  /// on more slowly, or stood still. `next` is the fact after this one, or null.
+  bool is_loss(const WorkFact& fact, const WorkFact* next) const {
+    // What was saved, and how far it had come.
+    if (next != nullptr && next->kind == WorkFact::Kind::Report && next->rate <= 0 &&
+        next->at == fact.at && next->done > fact.done)
+      return true;
+    if (!broken_) return false;
+    if (!saved_) return true;
+    constexpr double kNear_s = 0.1;
+    const Instant from = std::max(whole_at_, told_at_);
+    const double began = fact.done - fact.rate * std::max((fact.at - from).in_seconds(), 0.0);
+    if (began > *saved_ + kNear_s * fact.rate) return false;  // It did not go back so far.
+    return told_at_ != saved_at_ || broken_at_ != saved_at_;  // Else nothing was done since.
+  }
+
+  void report(const WorkFact& fact, const WorkFact* next) {
+    if (fact.checkpointed) {
+      saved_ = fact.done;
+      saved_at_ = fact.at;
+    }
     if (fact.rate <= 0) return;  // How far it had come before a failure took it back.
     const bool same_rate = rate_at(fact.replicas) == fact.rate;
     if (!same_rate && fact.replicas > 0) exact_ = false;
@@ -214,7 +241,10 @@ class WorkFollow {
     const double difference = fact.done - done_;
     const double scale = std::max(std::abs(done_), std::abs(fact.done));
     if (std::abs(difference) > kSame * std::max(scale, fact.rate)) {
-      if (difference < 0) {
+      if (difference < 0 && !is_loss(fact, next)) {
+        gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;
+        exact_ = exact_ && broken_;
+      } else if (difference < 0) {
         lost_ += -difference;
         if (losses_ != nullptr) {
           losses_->lost_s.push_back(-difference / fact.rate);
@@ -230,6 +260,7 @@ class WorkFollow {
     }
     done_ = fact.done;
     told_at_ = fact.at;
+    broken_ = broken_ && !whole_;
     if (working_)
       rate_ = fact.rate;
     else
@@ -247,6 +278,8 @@ class WorkFollow {
   bool ended_ = false;
   bool working_ = false;
   bool pause_open_ = false;
+  bool whole_ = false;
+  bool broken_ = false;  ///< Some worker has been missing since the last report.
   double done_ = 0;
   double pause_rate_ = 0;
   double rate_ = 0;
@@ -258,7 +291,11 @@ class WorkFollow {
   std::int32_t first_size_ = 0;
   Generation generation_;
   Instant as_of_;
+  std::optional<double> saved_;  ///< In the last checkpoint that was told of.
+  Instant saved_at_;
   Instant told_at_;
+  Instant whole_at_;
+  Instant broken_at_;
   Instant pause_from_;
   Instant working_since_;
   Instant paused_until_;
@@ -409,7 +446,6 @@ class TruthMaker {
       break;
     }
     out_.timing.checkpoint_interval = Duration::from_seconds(
-
         rounded(interval, [&](double v) { return std::abs(v - interval) < kSame * interval; }));
     out_.assumed.push_back(
         "failures took work back: checkpoints at an interval of " +

@@ -276,6 +276,32 @@ TEST(WhatIf, TakesARateThatComesBeforeTheLastReadinessForThatOfAllWorkers) {
   EXPECT_NEAR(work.units, 80, 1e-6);
 }
 
+// Who goes on with fewer workers, waits for others or hangs falls behind, and has lost nothing.
+TEST(WhatIf, TakesOnlyWorkThatWentBackForALoss) {
+  struct Case {
+    std::string text;
+    Duration interval;  ///< Between checkpoints, as learned.
+  };
+
+  const std::string fails =
+      "cluster: {nodes: 2, gpus_per_node: 2}\njobs: [{name: a, replicas: 4, work: 600s}]\n";
+  for (const Case& each :
+       {Case{fails + "timing: {start: 3s}\nfaults: [{at: 20s, kind: down, node: 1, lasting: 6s}]\n",
+             {}},
+        Case{fails + "faults: [{at: 20s, kind: hang, job: a, rank: 1, lasting: 60s}]\n", {}},
+        Case{fails + "timing: {start: 3s, checkpoint_interval: 200s}\n"
+                     "faults: [{at: 253s, kind: crash, job: a, rank: 0, exit_code: 1}, {at: 440s, "
+                     "kind: crash, job: a, rank: 0, exit_code: 1}]\n",
+             Duration::seconds(200)}}) {
+    SCOPED_TRACE(each.text);
+    MemoryStore store;
+    record(each.text, store);
+    const RunTruth truth = rehearsal_of(store).truth;
+    EXPECT_EQ(truth.timing.checkpoint_interval, each.interval);
+    EXPECT_EQ(truth.assumed.empty(), each.interval == Duration::zero());
+  }
+}
+
 TEST(WhatIf, RefusesPathsThatAreTheJournals) {
   MemoryStore store;
   record(drawn(1, "fifo", ""), store);
