@@ -395,6 +395,9 @@ void ControllerDaemon::tell_admission(Admission admission, std::string why) {
                             : Severity::Warning;
   line.event.name = "Admission";
   line.event.message = std::string(to_string(admission)) + (why_.empty() ? "" : ": " + why_);
+  // Where it does not lead nobody may ever see the event.
+  if (line.event.severity == Severity::Warning && parts_.say)
+    parts_.say("admission " + line.event.message);
   lines_.add(std::move(line));
   changes_.tell(JobId::none());
 }

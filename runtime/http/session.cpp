@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::size_t kWriteBytes = 256 << 10;  // At once, so that a slow reader shows progress.
 constexpr std::size_t kMergeBytes = 64 << 10;   // Small pieces go out together.
-constexpr std::size_t kLingerBytes = 1 << 20;   // Thrown away of what a refused client still sends.
+constexpr std::size_t kLargeAnswer = 64
+                                     << 10;    // Those count against what may wait for all clients.
+constexpr std::size_t kLingerBytes = 1 << 20;  // Thrown away of what a refused client still sends.
 constexpr Duration kLinger = Duration::seconds(1);
 constexpr Duration kAfterEndOfInput = Duration::seconds(5);
 
@@ -168,6 +170,19 @@ std::string Session::head_of(const Response& response, bool in_pieces) const {
 
 void Session::respond(std::uint64_t request, Response response) {
   if (!is_current(request) || phase_ != Phase::Handling) return;
+  // Large answers that nobody takes would fill the memory; small ones are bounded by connections.
+  if (response.body.size() > kLargeAnswer &&
+      shared_->queued_bytes + response.body.size() > shared_->limits.queued_bytes_max) {
+    ++shared_->figures->cut_off;
+    Response refusal;
+    refusal.status = 503;
+    refusal.headers.push_back({"Retry-After", "5"});
+    refusal.body = error_body(
+        "the answer has " + std::to_string(response.body.size()) +
+        " bytes, and more than may wait for slow clients is waiting already; ask again later, or "
+        "for less, as with limit=100");
+    response = std::move(refusal);
+  }
   shared_->figures->count_answer(response.status);
   phase_ = Phase::Answering;
   std::string out = head_of(response, false);

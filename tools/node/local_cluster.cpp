@@ -42,6 +42,14 @@ int nodes_connected(Client& client) {
   return out;
 }
 
+/// Why the controller does not take jobs, in its own words; empty where it says nothing.
+std::string why_not_ready(Client& client) {
+  const auto reply = client.send({.target = "/readyz"});
+  if (!reply) return {};
+  const nlohmann::json document = nlohmann::json::parse(reply->body, nullptr, false);
+  return document.is_object() ? text_of(document, "why") : std::string();
+}
+
 }  // namespace
 
 ClientOptions LocalCluster::client_options(std::chrono::milliseconds timeout) const {
@@ -79,7 +87,9 @@ ExitCode LocalCluster::become_ready() {
     if (supervisor_->all_ready() && nodes_connected(asking) >= options_.agents)
       return ExitCode::Met;
   }
-  console_.err("not ready after 30 s; the logs are in " + folder_->path() + "\n");
+  const std::string why = why_not_ready(asking);
+  console_.err("not ready after 30 s" + (why.empty() ? "" : ", for " + why) + "; the logs are in " +
+               folder_->path() + "\n");
   return ExitCode::Unreachable;
 }
 

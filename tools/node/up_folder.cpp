@@ -199,6 +199,11 @@ Result<std::unique_ptr<UpFolder>> UpFolder::open(const UpOptions& options) {
   const auto path = made_folder(options);
   if (!path) return path.errors();
   const int lock = ::open((*path + "/up.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  // Before anything in it is ours: what is in use by another stays as it is.
+  if (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock);
+    return unfit("--state", *path + " is in use by another orrery up; end that, or take another");
+  }
   std::unique_ptr<UpFolder> folder(new UpFolder(*path, options.state.empty(), lock));
   if (lock < 0)
     return Error{.file = *path,
@@ -209,8 +214,6 @@ Result<std::unique_ptr<UpFolder>> UpFolder::open(const UpOptions& options) {
         *path + " has " + std::to_string(path->size()) + " characters, needed at most " +
             std::to_string(kPathMax) +
             ", for sockets lie in it and the system bounds their paths; take a shorter one");
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
-    return unfit("--state", *path + " is in use by another orrery up; end that, or take another");
   const Status written =
       write_file(folder->controller_config(), controller_settings(options, *path));
   if (!written) return written.errors();

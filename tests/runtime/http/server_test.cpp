@@ -263,6 +263,19 @@ TEST_F(ServerTest, AClientThatDoesNotReadIsCutOff) {
   EXPECT_EQ(get("/healthz").status, 200);
 }
 
+TEST_F(ServerTest, ALargeAnswerForWhichThereIsNoRoomIsRefused) {
+  options.limits.queued_bytes_max = 100 << 10;
+  serve();
+  for (int i = 0; i < 300; ++i) control.running(JobBuilder("job-" + std::to_string(i)).spec(), 1);
+  const Answer all = get("/api/v1/jobs?limit=300");
+  EXPECT_EQ(all.status, 503);
+  EXPECT_THAT(all.body, HasSubstr("ask again later, or for less"));
+  EXPECT_EQ(front->figures().cut_off, 1u);
+  const Answer few = get("/api/v1/jobs?limit=30");
+  EXPECT_EQ(few.status, 200);
+  EXPECT_GT(few.body.size(), 1000u);
+}
+
 TEST_F(ServerTest, ManyClientsAtOnce) {
   serve();
   control.running(JobBuilder("a").spec(), 1);

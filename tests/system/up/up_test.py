@@ -167,6 +167,14 @@ class UpTest(unittest.TestCase):
         cluster.interrupt()
         self.assertEqual(cluster.wait(), 130)
 
+    def test_a_second_one_on_the_same_folder_leaves_it_alone(self):
+        cluster = self.cluster("--agents", 1)
+        second = subprocess.run([PROGRAM, "up", "--http", "127.0.0.1:0", "--state", cluster.state], text=True,
+                                capture_output=True, timeout=60, check=False)
+        self.assertEqual(second.returncode, 2)
+        self.assertIn("is in use by another orrery up", second.stderr)
+        self.assertTrue((cluster.state / "agents.sock").is_socket())
+
 
 class RefusalTest(unittest.TestCase):
     def expect_bad(self, *words):
