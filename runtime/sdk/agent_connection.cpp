@@ -96,11 +96,13 @@ void AgentConnection::write() {
   link_->write_all({bytes},
                    [self = shared_from_this(), link = link_, text](const IoResult& result) {
                      if (link != self->link_) return;
+                     // Still to be written for who waits in `flush`: what is kept is said anew.
+                     if (!result.failure.empty()) return self->lose();
                      {
                        const std::scoped_lock lock(self->mutex_);
                        self->writing_ = false;
                      }
-                     if (result.failure.empty()) self->write();
+                     self->write();
                    });
 }
 
