@@ -114,8 +114,9 @@ struct Snapshot {
 Snapshot snapshot_of(const ControlView& view) {
   Snapshot out;
   out.facts = view.facts;
+  // Of one that is excluded nobody wants to be told, though it is silent.
   for (const NodeState& node : view.state.nodes)
-    ++out.nodes[static_cast<std::size_t>(standing_of(node))];
+    ++out.nodes[static_cast<std::size_t>(node.excluded ? Standing::Excluded : standing_of(node))];
   view.state.for_each_job([&](const JobState& job) {
     ++out.jobs[static_cast<std::size_t>(job.row.phase)];
     if (is_final(job.row.phase)) return;

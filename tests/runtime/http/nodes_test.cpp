@@ -121,6 +121,15 @@ TEST_F(NodesTest, MetricsCountWhatThereIs) {
   EXPECT_EQ(now.at("orrery_quota_devices{scope=\"group/\\\"x\\\\\"}"), 8);
 }
 
+TEST_F(NodesTest, ANodeThatIsExcludedAlertsNoMoreThoughItIsSilent) {
+  control.step(NodeSilent{NodeId{1}});
+  EXPECT_EQ(samples(get("/metrics").body).at("orrery_nodes{standing=\"silent\"}"), 1);
+  control.step(ExclusionRequested{.node = NodeId{1}});
+  const auto now = samples(get("/metrics").body);
+  EXPECT_EQ(now.at("orrery_nodes{standing=\"silent\"}"), 0);
+  EXPECT_EQ(now.at("orrery_nodes{standing=\"excluded\"}"), 1);
+}
+
 TEST_F(NodesTest, MetricsAreThereBeforeTheControllerLeads) {
   control.set_facts([](auto& facts) { facts.admission = runtime::Admission::Starting; });
   EXPECT_EQ(samples(get("/metrics").body).at("orrery_admission{state=\"starting\"}"), 1);
