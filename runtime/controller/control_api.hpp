@@ -58,6 +58,7 @@ struct EventLine {
 struct ControllerFacts {
   Admission admission = Admission::Starting;
   std::string why;         ///< In words, where admission is not open.
+  bool has_state = true;   ///< It knows the jobs; not before its store was opened.
   std::string leader_url;  ///< HTTP address of the controller that leads; empty: not known.
   std::string name;        ///< Of this controller.
   Epoch epoch;

@@ -406,6 +406,7 @@ ControllerFacts ControllerDaemon::facts() {
   ControllerFacts out;
   out.admission = admission_;
   out.why = why_;
+  out.has_state = term_ != nullptr;
   const std::optional<Candidate> leader = election_->leader();
   // One that is about to lead, or did, is named already: no client is redirected to the controller
   // that it asked.

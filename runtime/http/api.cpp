@@ -45,6 +45,10 @@ bool is_elsewhere(const CallPtr& call, const runtime::ControllerFacts& facts) {
     fail(call, 503, facts.why.empty() ? "the controller is starting; ask again" : facts.why);
     return true;
   }
+  if (!facts.has_state && facts.admission != Admission::Following) {
+    fail(call, 503, "the controller knows no jobs yet: " + facts.why);
+    return true;
+  }
   if (facts.admission != Admission::Following) return false;
   const int status = facts.leader_url.empty() ? 503 : 307;
   Response out = error_response(
@@ -88,7 +92,8 @@ void fail(const CallPtr& call, int status, const Errors& errors) {
 }
 
 bool knows_jobs(const runtime::ControllerFacts& facts) {
-  return facts.admission != Admission::Starting && facts.admission != Admission::Following;
+  return facts.has_state && facts.admission != Admission::Starting &&
+         facts.admission != Admission::Following;
 }
 
 bool query_is_sound(const CallPtr& call, std::string_view known) {

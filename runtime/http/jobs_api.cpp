@@ -59,8 +59,14 @@ bool read_filter(const CallPtr& call, JobFilter& filter) {
     filter.after = after;
   for (const std::string& label : query.take_all("label")) {
     const std::size_t equals = label.find('=');
-    filter.labels.emplace_back(label.substr(0, equals),
-                               equals == std::string::npos ? "" : label.substr(equals + 1));
+    if (equals == std::string::npos || equals == 0) {
+      fail(call,
+           400,
+           "query label: found '" + label +
+               "', KEY=VALUE is needed; write for example label=team=rl");
+      return false;
+    }
+    filter.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
   }
   if (const std::optional<std::string> phase = query.take("phase")) {
     filter.phase = enum_from<JobPhase>(*phase);

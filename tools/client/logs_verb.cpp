@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kRankMax = 1'000'000;
-constexpr std::uint64_t kTailMax = 1'000'000;
+constexpr std::uint64_t kTailMax = 100'000;
 constexpr int kLookMs = 300;
 constexpr std::size_t kFollowedMax = 256;  // Logs at once: a thread and a connection each.
 

@@ -48,11 +48,12 @@ Status write_file(const std::string& path, const std::string& text) {
 }
 
 std::string controller_settings(const UpOptions& options, const std::string& folder) {
-  std::string out = "name: up\nagents_address: " + yaml_quoted("unix:" + folder + "/agents.sock") +
-                    "\nhttp_address: " + yaml_quoted(options.http) +
-                    "\nstore: {sqlite: journal.db}\n"
-                    // All is on one machine: what is silent for long has ended.
-                    "settings: {node_lease: 5s, fence_margin: 2s, takeover_grace: 5s}\n";
+  std::string out =
+      "name: up\nagents_address: " + yaml_quoted("unix:" + folder + "/agents.sock") +
+      "\nhttp_address: " + yaml_quoted(options.http) +
+      "\nstore: {sqlite: journal.db}\n"
+      // All is on one machine: nobody waits for others, but it may stand still itself.
+      "settings: {takeover_grace: 5s}\n";
   if (!options.policy.empty()) out += "policy: " + yaml_quoted(options.policy) + "\n";
   return out;
 }
@@ -226,13 +227,14 @@ Result<std::unique_ptr<UpFolder>> UpFolder::open(const UpOptions& options) {
 }
 
 UpFolder::~UpFolder() {
-  if (lock_ >= 0) ::close(lock_);
   std::error_code code;
   if (temporary_) {
     std::filesystem::remove_all(path_, code);
   } else {
     std::filesystem::remove(path_ + "/agents.sock", code);
   }
+  // Last: from then on it may be another's.
+  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace orrery::cli

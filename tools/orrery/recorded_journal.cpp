@@ -11,8 +11,7 @@ Result<std::unique_ptr<SqliteStore>> whole_journal(const std::string& path) {
   if (!store || (*store)->first() == Sequence{1}) return store;
   return Error{.file = path,
                .message = "its records up to " + std::to_string((*store)->first().value - 1) +
-                          " were dropped, all are needed; keep them with store.pruning: keep or "
-                          "archive"};
+                          " were dropped, all are needed; take a journal that has them"};
 }
 
 Result<sim::RecordedRun> recorded_journal(SqliteStore& store,

@@ -137,8 +137,7 @@ ExitCode run_report(const Arguments& arguments, Console& console) {
   if ((*store)->first() != Sequence{1})
     return refuse({{.file = journal,
                     .message = "its records up to " + std::to_string((*store)->first().value - 1) +
-                               " were dropped, a page needs all; keep them with store.pruning: "
-                               "keep or archive"}});
+                               " were dropped, a page needs all; take a journal that has them"}});
   const auto survey = surveyed(**store);
   if (interrupted()) return ExitCode::Interrupted;
   if (!survey) return refuse(survey.errors());

@@ -130,6 +130,24 @@ TEST_F(NodesTest, ANodeThatIsExcludedAlertsNoMoreThoughItIsSilent) {
   EXPECT_EQ(now.at("orrery_nodes{standing=\"excluded\"}"), 1);
 }
 
+TEST_F(NodesTest, NothingIsSaidOfJobsBeforeTheStoreIsOpen) {
+  control.set_facts([](auto& facts) {
+    facts.admission = runtime::Admission::StoreFailed;
+    facts.has_state = false;
+    facts.why = "the journal is in use";
+  });
+  for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/a", "/api/v1/nodes", "/api/v1/events"}) {
+    const Answer answer = get(path);
+    EXPECT_EQ(answer.status, 503) << path;
+    EXPECT_THAT(answer.body, testing::HasSubstr("the journal is in use")) << path;
+  }
+}
+
+TEST_F(NodesTest, AnEmptyLabelIsRefused) {
+  EXPECT_EQ(get("/api/v1/jobs?label=team").status, 400);
+  EXPECT_EQ(get("/api/v1/jobs?label=team=").status, 200);
+}
+
 TEST_F(NodesTest, MetricsAreThereBeforeTheControllerLeads) {
   control.set_facts([](auto& facts) { facts.admission = runtime::Admission::Starting; });
   EXPECT_EQ(samples(get("/metrics").body).at("orrery_admission{state=\"starting\"}"), 1);
