@@ -64,12 +64,13 @@ Status name_job(const std::string& operand, const State& state, ForecastQuestion
                                 : "is over since " + utc_text(state.job(id).finished_at) +
                                       ", a job that waits or runs is needed; name another, or a "
                                       "file"};
-  const auto text = read_input(operand);
+  const std::string name = operand == "-" ? "standard input" : operand;
+  const auto text = read_input_or_stdin(operand);
   if (!text) return text.errors();
-  const auto file = scenarios::parse_job_file(*text, operand, {.groups = state.declared});
+  const auto file = scenarios::parse_job_file(*text, name, {.groups = state.declared});
   if (!file) return file.errors();
   if (file->jobs.size() > 1)
-    return Error{.file = operand,
+    return Error{.file = name,
                  .message = "has " + std::to_string(file->jobs.size()) +
                             " jobs, one is asked for at a time; write the others elsewhere"};
   question.submitted = std::make_shared<const JobSpec>(file->jobs.front());

@@ -326,6 +326,8 @@ COMES = {
     "orrery forecast train --journal state/journal.db": Comes("train: runs since", before=FORETOLD),
     "orrery forecast train.yaml --journal state/journal.db": Comes(
         "train: starts at once", before=FORETOLD_NEXT),
+    "orrery forecast - --journal state/journal.db < train.yaml": Comes(
+        "train: starts at once", before=FORETOLD_NEXT),
     "orrery forecast --journal state/journal.db": Comes("known by", before=RECORDED),
     "orrery forecast --journal state/journal.db --json": Comes('"jobs"', before=RECORDED),
     "orrery sim /usr/share/orrery/scenarios/quickstart.yaml": Comes(

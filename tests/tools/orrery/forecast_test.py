@@ -35,9 +35,9 @@ class ForecastTest(unittest.TestCase):
         subprocess.run([PROGRAM, "sim", "run.yaml", "--journal", "--out", "run"], cwd=cls.folder,
                        check=False, capture_output=True)
 
-    def forecast(self, *words, code=0):
+    def forecast(self, *words, code=0, text=""):
         done = subprocess.run([PROGRAM, "forecast", *words, "--journal", "run/journal.db"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=120, check=False)
+                              input=text, capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
@@ -67,6 +67,12 @@ class ForecastTest(unittest.TestCase):
         said = self.forecast("urgent.yaml").stdout
         self.assertIn("urgent: starts in 1 min 16 s on 0, 1, ends in 1 min 46 s", said)
         self.assertIn("delays 2 jobs:", said)
+
+    def test_a_job_on_standard_input(self):
+        told = json.loads(self.forecast("-", "--json", text=JOB.format("urgent", 8, "high")).stdout)
+        self.assertEqual([job["name"] for job in told["jobs"]], ["default.urgent"])
+        self.assertEqual(told["jobs"][0]["starts_in_s"], 76)
+        self.assertIn("standard input", self.forecast("-", code=2, text="name: a\nreplicas: many\n").stderr)
 
     def test_a_waiting_job_and_whom_it_delays(self):
         told = json.loads(self.forecast("wide-too", "--json").stdout)
