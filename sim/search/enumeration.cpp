@@ -137,10 +137,11 @@ std::vector<std::int32_t> first_nodes(const SearchedJob& job) {
 /// Visits the layouts of pools whose sizes are given.
 class Layouts {
  public:
-  Layouts(const SearchedJob& job, const std::function<void(const Candidate&)>& visit)
+  Layouts(const SearchedJob& job, const CandidateVisitor& visit)
       : job_(job), names_(job), first_nodes_(first_nodes(job)), visit_(visit) {}
 
-  void visit(const Sharing& sharing, const std::vector<std::int32_t>& sizes) {
+  /// False: no more are wanted.
+  bool visit(const Sharing& sharing, const std::vector<std::int32_t>& sizes) {
     std::vector<std::size_t> order(sizes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     seen_.clear();
@@ -151,48 +152,71 @@ class Layouts {
         candidate.pools.push_back({sharing.pools[pool], sizes[pool]});
       for (const std::int32_t node : first_nodes_) {
         candidate.first_node = node;
-        visit_one(sharing, candidate, PoolLayout::Packed);
-        if (order.size() == 1) continue;
-        visit_one(sharing, candidate, PoolLayout::Aligned);
-        visit_one(sharing, candidate, PoolLayout::Spread);
+        for (const PoolLayout layout :
+             {PoolLayout::Packed, PoolLayout::Aligned, PoolLayout::Spread})
+          if ((layout == PoolLayout::Packed || order.size() > 1) &&
+              !visit_one(sharing, candidate, layout))
+            return false;
       }
     } while (job_.nodes.size() > 1 && std::next_permutation(order.begin(), order.end()));
+    return true;
   }
 
  private:
-  void visit_one(const Sharing& sharing, Candidate candidate, PoolLayout layout) {
+  bool visit_one(const Sharing& sharing, Candidate candidate, PoolLayout layout) {
     candidate.layout = layout;
     const auto places = place_roles(job_, candidate);
-    if (!places || !seen_.insert(names_.of(sharing.pools, *places)).second) return;
+    if (!places || !seen_.insert(names_.of(sharing.pools, *places)).second) return true;
     for (const std::int32_t count : micro_batches_of(job_, candidate)) {
       candidate.micro_batches = count;
-      visit_(candidate);
+      if (!visit_(candidate)) return false;
     }
+    return true;
   }
 
   const SearchedJob& job_;
   LayoutNames names_;
   std::vector<std::int32_t> first_nodes_;
-  const std::function<void(const Candidate&)>& visit_;
+  const CandidateVisitor& visit_;
   std::set<std::vector<LayoutNames::NodeName>> seen_;
 };
 
-/// Calls `visit` for every choice of sizes whose sum the job may use.
-template <class Visit>
-void for_each_size(const std::vector<std::vector<std::int32_t>>& choices,
-                   std::int32_t devices,
-                   Visit visit) {
-  std::vector<std::size_t> at(choices.size(), 0);
-  std::vector<std::int32_t> sizes(choices.size());
-  for (;;) {
-    std::int64_t sum = 0;
-    for (std::size_t p = 0; p < choices.size(); ++p) sum += sizes[p] = choices[p][at[p]];
-    if (sum <= devices) visit(sizes);
-    std::size_t p = 0;
-    while (p < at.size() && ++at[p] == choices[p].size()) at[p++] = 0;
-    if (p == at.size()) return;
+/// Sizes of pools whose sum the job may use. Sums beyond that are not tried: with large roles these
+/// are nearly all.
+class Sizes {
+ public:
+  /// `choices` is ascending for each pool, and outlives the object.
+  Sizes(const std::vector<std::vector<std::int32_t>>& choices, std::int32_t devices)
+      : choices_(choices), devices_(devices), sizes_(choices.size()) {
+    least_.push_back(0);
+    for (const auto& each : choices) least_.push_back(least_.back() + each.front());
   }
-}
+
+  /// Calls `visit` with each, those of the first pool changing fastest, until it says false.
+  template <class Visit>
+  bool for_each(const Visit& visit) {
+    return choose(choices_.size(), devices_, visit);
+  }
+
+ private:
+  // The pools before `pools` are still to be chosen for, and have `devices` together.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as there are pools
+  template <class Visit>
+  bool choose(std::size_t pools, std::int64_t devices, const Visit& visit) {
+    if (pools == 0) return visit(sizes_);
+    for (const std::int32_t size : choices_[pools - 1]) {
+      if (size + least_[pools - 1] > devices) break;
+      sizes_[pools - 1] = size;
+      if (!choose(pools - 1, devices - size, visit)) return false;
+    }
+    return true;
+  }
+
+  const std::vector<std::vector<std::int32_t>>& choices_;
+  std::int32_t devices_;
+  std::vector<std::int32_t> sizes_;
+  std::vector<std::int64_t> least_;  // Of so many of the first pools.
+};
 
 }  // namespace
 
@@ -248,7 +272,7 @@ std::int64_t count_candidates(const SearchedJob& job,
 void for_each_candidate(const SearchedJob& job,
                         const std::vector<Sharing>& sharings,
                         std::int32_t step,
-                        const std::function<void(const Candidate&)>& visit) {
+                        const CandidateVisitor& visit) {
   Layouts layouts(job, visit);
   for (const Sharing& sharing : sharings) {
     std::vector<std::vector<std::int32_t>> choices;
@@ -256,10 +280,10 @@ void for_each_candidate(const SearchedJob& job,
       choices.push_back(sizes_of(job, sharing, pool, step));
     const bool possible = std::none_of(
         choices.begin(), choices.end(), [](const auto& sizes) { return sizes.empty(); });
-    if (possible)
-      for_each_size(choices, job.devices, [&](const std::vector<std::int32_t>& sizes) {
-        layouts.visit(sharing, sizes);
-      });
+    if (possible && !Sizes(choices, job.devices).for_each([&](const auto& sizes) {
+          return layouts.visit(sharing, sizes);
+        }))
+      return;
   }
 }
 

@@ -24,12 +24,15 @@ std::int64_t count_candidates(const SearchedJob& job,
                               const std::vector<Sharing>& sharings,
                               std::int32_t step);
 
-/// Calls `visit` for each of them, in a fixed order. Candidates that only differ in which of equal
-/// nodes they use come once, where all nodes are at one switch.
+/// Says whether more candidates are wanted.
+using CandidateVisitor = std::function<bool(const Candidate&)>;
+
+/// Calls `visit` for each of them, in a fixed order, until it says false. Candidates that only
+/// differ in which of equal nodes they use come once, where all nodes are at one switch.
 void for_each_candidate(const SearchedJob& job,
                         const std::vector<Sharing>& sharings,
                         std::int32_t step,
-                        const std::function<void(const Candidate&)>& visit);
+                        const CandidateVisitor& visit);
 
 /// Candidates that differ from this one by `step` devices of a pool, or by as many that pass from
 /// one pool to another; with each number of micro-batches.

@@ -109,9 +109,18 @@ class JobReader {
         devices += group.devices;
       }
     const std::int32_t most = out_.limits.devices;
+    if (most > 0 && most < devices) keep_first(most);
     if (devices == 0) fail("the cluster has no devices, some are needed; write gpus_per_node: 8");
     out_.devices =
         static_cast<std::int32_t>(most > 0 ? std::min<std::int64_t>(most, devices) : devices);
+  }
+
+  // What lies beyond is not there for the search.
+  void keep_first(std::int32_t devices) {
+    std::erase_if(out_.nodes,
+                  [&](const SearchedNode& node) { return node.first_device >= devices; });
+    SearchedNode& last = out_.nodes.back();
+    last.devices = std::min(last.devices, devices - last.first_device);
   }
 
   void add_part(LoopPart part, const std::string& name) {

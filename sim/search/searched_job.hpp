@@ -48,8 +48,8 @@ struct SearchedJob {
   scenarios::SearchSpec limits;
   std::vector<SearchedRole> roles;  ///< In the order of their first part.
   std::vector<SearchedPart> parts;  ///< In the order of `LoopPart`; generate first, train last.
-  std::vector<SearchedNode> nodes;
-  std::int32_t devices = 0;  ///< To be used at most: of the first nodes on.
+  std::vector<SearchedNode> nodes;  ///< With those devices alone that may be used: the first ones.
+  std::int32_t devices = 0;         ///< Of all nodes.
 
   /// Whether two roles may not share a device.
   bool are_apart(std::int32_t role, std::int32_t other) const;

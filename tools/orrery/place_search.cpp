@@ -4,6 +4,7 @@
 #include "scenarios/language/loader.hpp"
 #include "sim/search/search.hpp"
 #include "tools/console/input_file.hpp"
+#include "tools/console/interrupt.hpp"
 #include "tools/documents/rlinf_documents.hpp"
 #include "tools/orrery/place_search_text.hpp"
 #include "tools/orrery/verb_functions.hpp"
@@ -31,8 +32,15 @@ Result<SearchWords> words_of_search(const Arguments& arguments) {
   read("--turns", words.options.turns, 10'000);
   read("--candidates", words.options.candidates, 10'000'000);
   read("--top", words.top, 1'000'000);
-  for (const char* option :
-       {"--nodes", "--config-dir", "--mode", "--program", "--explicit", "--env", "--as"})
+  for (const char* option : {"--nodes",
+                             "--config-dir",
+                             "--mode",
+                             "--program",
+                             "--explicit",
+                             "--env",
+                             "--as",
+                             "--command",
+                             "--family"})
     if (arguments.has(option))
       errors.push_back({.subject = option,
                         .message =
@@ -71,11 +79,19 @@ ExitCode run_place_search(const Arguments& arguments, Console& console) {
   if (!scenario) return refuse(scenario.errors());
   const auto job = sim::searched_job(*scenario, arguments.value("--job").value_or(""));
   if (!job) return refuse(job.errors());
-  const auto result = sim::search_placement(*job, words->options);
-  if (!result) return refuse(result.errors());
+  sim::SearchOptions options = words->options;
+  options.stop = [] { return interrupted(); };
+  const auto result = sim::search_placement(*job, options);
+  if (!result) {
+    console.errors(result.errors());
+    return interrupted() ? ExitCode::Interrupted : ExitCode::BadInput;
+  }
   console.out(arguments.has("--json") ? search_json(*job, *result, words->top)
                                       : search_page(*job, *result, words->top, console.traits()));
-  return ExitCode::Met;
+  if (!result->stopped) return ExitCode::Met;
+  console.err("interrupted: this is the best of " + std::to_string(result->tried) +
+              " candidates, and more were to be tried\n");
+  return ExitCode::Interrupted;
 }
 
 }  // namespace orrery::cli

@@ -190,6 +190,7 @@ std::string search_json(const SearchedJob& job, const SearchResult& result, std:
   JsonText json(JsonText::Layout::Indented);
   json.begin_object().field("job", job.name).field("seed", job.scenario->seed);
   json.field("turns", result.turns).field("tried", result.tried).field("step", result.step);
+  json.field("complete", !result.stopped);
   json.field("placements", result.found.size()).key("candidates").begin_array();
   for (const std::size_t i : shown(result, top)) write_candidate(json, job, result.found[i], i + 1);
   json.end_array().key("written_s");

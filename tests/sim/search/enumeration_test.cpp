@@ -18,7 +18,10 @@ struct Enumerated {
       : scenario(scenario_of(text_of(searched))),
         job(searched_job(scenario, {}).value()),
         sharings(all_sharings(job)) {
-    for_each_candidate(job, sharings, step, [&](const Candidate& one) { all.push_back(one); });
+    for_each_candidate(job, sharings, step, [&](const Candidate& one) {
+      all.push_back(one);
+      return true;
+    });
   }
 
   scenarios::Scenario scenario;
@@ -50,6 +53,38 @@ TEST(Enumeration, OnOneNodeHasEverySize) {
   EXPECT_EQ(by_pools[3], 4) << "1+1+1, and one of them 2";
   EXPECT_EQ(count_candidates(enumerated.job, enumerated.sharings, 1),
             static_cast<std::int64_t>(enumerated.all.size()));
+}
+
+TEST(Enumeration, HasTheFirstDevicesAloneWhereNotAllMayBeUsed) {
+  Searched searched;
+  searched.cluster = "{nodes: 3, gpus_per_node: 8, gpu: h100}";
+  searched.search = "{micro_batches: [1], group: 2, devices: 12}";
+  const Enumerated enumerated(searched);
+  ASSERT_EQ(enumerated.job.nodes.size(), 2u);
+  EXPECT_EQ(enumerated.job.nodes.back().devices, 4);
+  for (const Candidate& one : enumerated.all) {
+    const auto places = place_roles(enumerated.job, one);
+    ASSERT_TRUE(places);
+    for (const RolePlaces& role : *places)
+      for (const DeviceRun& run : role.runs)
+        EXPECT_LE(first_device(enumerated.job, run) + run.devices, 12);
+  }
+}
+
+// Of 2,731 sizes of each pool four choices fit: a walk over all of them would not end.
+TEST(Enumeration, PassesOverSumsThatDoNotFit) {
+  Searched searched;
+  searched.cluster = "{nodes: 64, gpus_per_node: 64, gpu: h100}";
+  searched.search =
+      "{micro_batches: [1], group: 2, apart: [[rollout, inference, actor]], replicas: {rollout: "
+      "1365-4096, inference: 1365-4096, actor: 1365-4096}}";
+  std::set<std::map<std::int32_t, std::int32_t>> choices;
+  for (const Candidate& one : Enumerated(searched).all) {
+    std::map<std::int32_t, std::int32_t> sizes;
+    for (const Pool& pool : one.pools) sizes[pool.roles.front()] = pool.devices;
+    choices.insert(sizes);
+  }
+  EXPECT_EQ(choices.size(), 4u);
 }
 
 TEST(Enumeration, EqualNodesAreNotToldApart) {

@@ -130,6 +130,56 @@ TEST(Search, TellsTheTailOfAFewTurnsToo) {
   }
 }
 
+TEST(Search, PredictsAllReplicasThatAreWritten) {
+  const scenarios::Scenario scenario = scenario_of(R"(
+name: written
+cluster: {nodes: 3, gpus_per_node: 8, gpu: h100}
+jobs:
+  - name: loop
+    roles: {rollout: {replicas: 5, gpus: 1}, actor: {replicas: 3, gpus: 4}}
+    work:
+      units: 1
+      loop:
+        generate: {role: rollout, sequences: 64, tokens_per_second: 50, concurrent: 32, length: {median: 500, sigma: 0, max: 8192}}
+        train: {role: actor, time: 200s}
+)");
+  const auto job = searched_job(scenario, {});
+  ASSERT_TRUE(job);
+  const auto result = search_placement(job.value());
+  ASSERT_TRUE(result && result->written);
+  // Behind the rollout's five devices, in the order of the file, two of three actors have a node.
+  EXPECT_EQ(result->written->places[0].replicas, 5);
+  EXPECT_EQ(result->written->places[1].replicas, 3);
+  EXPECT_NEAR(result->written->step_s, 10 + 200, 1e-9);
+}
+
+TEST(Search, TellsNothingOfWhatIsWrittenWhereItCannotBe) {
+  Searched searched;
+  searched.cluster = "{nodes: 2, gpus_per_node: 5, gpu: h100}";
+  searched.search = "{group: 2, micro_batches: [1], replicas: {rollout: 1, inference: 1}}";
+  searched.actor_devices = 4;
+  EXPECT_TRUE((*Found(searched)).written) << "the actor begins on the second node";
+  searched.actor_devices = 5;
+  EXPECT_TRUE((*Found(searched)).written);
+  searched.cluster = "{nodes: 3, gpus_per_node: 3, gpu: h100}";
+  searched.actor_devices = 3;
+  EXPECT_TRUE((*Found(searched)).written);
+  searched.cluster = "{nodes: 2, gpus_per_node: 3, gpu: h100}";
+  EXPECT_FALSE((*Found(searched)).written) << "two and two have no room beside a whole node";
+}
+
+TEST(Search, EndsWhereItIsStoppedWithTheBestSoFar) {
+  int left = 20;
+  const Found some({}, {.stop = [&] { return left-- <= 0; }});
+  EXPECT_TRUE((*some).stopped);
+  EXPECT_EQ((*some).tried, 20);
+  const Found all({});
+  EXPECT_FALSE((*all).stopped);
+  EXPECT_GE(some.best().step_s, all.best().step_s);
+  EXPECT_THAT(Found({}, {.stop = [] { return true; }}).refusal(),
+              HasSubstr("stopped before any placement was found"));
+}
+
 TEST(Search, IsBoundedOnLargeClusters) {
   Searched searched;
   searched.cluster = "{nodes: 1024, gpus_per_node: 8, gpu: h100}";

@@ -5,6 +5,8 @@ Usage: place_search_test.py PROGRAM ROOT
 
 import json
 import pathlib
+import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -61,6 +63,44 @@ class PlaceSearch(unittest.TestCase):
             counts = {name: len(records) for name, records in json.loads(done.stdout).items()}
             self.assertEqual(counts, {name: role["replicas"] for name, role in one["roles"].items()})
 
+    def test_fewer_candidates_find_the_same_by_finer_steps_around_the_best(self):
+        best = self.candidates(EXAMPLE)["candidates"][0]["step_s"]
+        for most in (5000, 2000, 800):
+            with self.subTest(candidates=most):
+                found = self.candidates(EXAMPLE, "--candidates", most)
+                self.assertGreater(found["step"], 1)
+                self.assertAlmostEqual(found["candidates"][0]["step_s"], best, places=3)
+
+    def test_devices_bound_what_is_proposed(self):
+        text = EXAMPLE.read_text().replace("search:\n", "search:\n          devices: 12\n")
+        for one in self.candidates("-", "--top", 1000, text=text)["candidates"]:
+            for role in one["roles"].values():
+                last = max(int(number) for number in re.findall(r"(\d+):", role["placement"]))
+                self.assertLess(last, 12, role)
+
+    def test_an_interrupt_tells_the_best_so_far(self):
+        many = EXAMPLE.read_text().replace("nodes: 2,", "nodes: 8,")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number), subprocess.Popen(
+                    [PROGRAM, "place", "--search", "-", "--candidates", "10000000", "--turns", "30"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    cwd=ROOT) as searching:
+                searching.stdin.write(many)
+                searching.stdin.close()
+                searching.stdin = None
+                # Not before it is caught.
+                status = pathlib.Path(f"/proc/{searching.pid}/status")
+                while not int(re.search(r"SigCgt:\s*(\w+)", status.read_text()).group(1), 16) & 1 << number - 1:
+                    self.assertIsNone(searching.poll())
+                searching.send_signal(number)
+                out, error = searching.communicate(timeout=60)
+                self.assertEqual(searching.returncode, 130, error)
+                if out:
+                    self.assertIn("\nbest: ", out)
+                    self.assertIn("interrupted: this is the best of ", error)
+                else:
+                    self.assertIn("stopped before any placement was found", error)
+
     def test_refusals_say_what_to_do(self):
         self.assertIn("no stage times are stated", self.refused("--search", "docs/examples/placement/one_node.yaml"))
         without = "cluster: {nodes: 1, gpus_per_node: 2, gpu: h100}\njobs: [{name: a, work: 60s}]\n"
@@ -69,6 +109,10 @@ class PlaceSearch(unittest.TestCase):
         self.assertIn("folders of files of defaults are named with --config-dir",
                       self.refused("--search", "somewhere", EXAMPLE))
         self.assertIn("--env: found beside --search", self.refused("--search", EXAMPLE, "--env", "actor"))
+        for option, value in (("--command", "train"), ("--family", "torch")):
+            said = self.refused("--search", EXAMPLE, option, value, "--env", "actor")
+            self.assertIn(f"{option}: found beside --search", said)
+            self.assertIn("--env: found beside --search", said)
         self.assertIn("--turns: found it without --search", self.refused(EXAMPLE, "--turns", 3))
         self.assertIn("--job is 'other'", self.refused("--search", EXAMPLE, "--job", "other"))
         self.assertIn("too many candidates", self.refused("--search", EXAMPLE, "--candidates", 2))
