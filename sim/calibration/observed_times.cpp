@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/rehearsal/job_truth.hpp"
+#include "sim/rehearsal/work_follow.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -25,12 +26,7 @@ std::optional<bool> goes_on(const RecordedJob& job, const StartSample& start, Du
 
 /// Whether a worker of the job ended by itself then, or any node or device was lost.
 bool failed_between(const RecordedRun& run, const RecordedJob& job, Instant from, Instant to) {
-  const auto between = [&](Instant at) { return at >= from && at <= to; };
-  return std::ranges::any_of(
-             job.ends,
-             [&](const RecordedEnd& end) { return between(end.at) && end.at < job.finished; }) ||
-         std::ranges::any_of(run.faults,
-                             [&](const scenarios::Fault& fault) { return between(fault.at); });
+  return !first_failure(run, job, from, to).is_never();
 }
 
 /// Follows the work of one job for what stood still, between each two of its reports: for changes

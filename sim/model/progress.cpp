@@ -122,6 +122,7 @@ double Progress::rate_now(const LiveJob& job) const {
   if (!job.running || job.forming) return 0;
   // Workers that exchange gradients wait for those missing.
   if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
+  if (job.job.waits_for_all && !job.is_whole()) return 0;
   double rate = scenarios::rate_of(job.job.work, job.ready_elastic()) *
                 scenarios::phase_at(job.job.work, job.done).speed;
   const scenarios::Timing& timing = cluster_.scenario.timing;

@@ -121,7 +121,25 @@ class RunReader {
       return ends_of(*workers, event);
     if (const auto* returned = std::get_if<NodeReturned>(&event.body))
       return comes_back(*returned, event);
+    if (const auto* silent = std::get_if<NodeSilent>(&event.body))
+      return takes_stopping(*silent, event);
     next_ = controller_.state().next_job();
+  }
+
+  // Workers that still stop are lost with their node.
+  void takes_stopping(const NodeSilent& silent, const Event& event) {
+    for (const auto& [id, job] : live_) {
+      const JobState* state = controller_.state().find(id);
+      if (state == nullptr) continue;
+      for (const OpenLife& life : job.open) {
+        if (life.asked.is_never() || event.occurred_at <= life.asked) continue;
+        const bool there = std::ranges::any_of(state->workers, [&](const Worker& worker) {
+          return worker.node == silent.node && worker.incarnation == life.incarnation &&
+                 worker.birth_rank == life.birth_rank;
+        });
+        if (there) out_.stopping_max = std::max(out_.stopping_max, event.occurred_at - life.asked);
+      }
+    }
   }
 
   static OpenLife* life_of(JobFollow& job, const WorkersChanged& report, Rank rank) {

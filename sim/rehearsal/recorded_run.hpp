@@ -96,6 +96,7 @@ struct RecordedRun {
   std::vector<Event> requests;
   std::vector<scenarios::Fault> faults;
   std::vector<StopSample> stops;
+  Duration stopping_max;  ///< Longest that one that was asked to stop had not, when it was lost.
   std::vector<Duration> plan_delays;  ///< From the view to the plan.
   std::vector<std::string> left_out;  ///< Sentences: what a what-if does not repeat.
   std::unique_ptr<Metrics> metrics;   ///< Of the run as it was.

@@ -165,6 +165,92 @@ faults:
   }
 }
 
+// Workers that exchange gradients wait for one that is started anew; others go on without it.
+TEST(WhatIf, APartialRestartIsNoLossOfWork) {
+  for (const char* work : {"{duration: 20s, step: {units: 1, gradient: 1GB}}",
+                           "{duration: 20s, step: {units: 1}}",
+                           "20s"}) {
+    SCOPED_TRACE(work);
+    MemoryStore store;
+    record(std::string(R"(
+policy: fifo
+cluster: {nodes: 4, gpus_per_node: 2}
+timing: {start: 2s, restore: 1s, stop: 1s}
+jobs:
+  - {name: broken, replicas: 4, recovery: worker, work: )") +
+               work + R"(}
+  - {name: whole, at: 3s, replicas: 2, work: 10s}
+faults:
+  - {at: 8s, kind: crash, job: broken, rank: 0, exit_code: 1}
+)",
+           store);
+    const Rehearsal rehearsal = rehearsal_of(store);
+    EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
+    EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
+    EXPECT_EQ(rehearsal.truth.timing.checkpoint_interval, Duration::zero());
+    EXPECT_EQ(rehearsal.truth.timing.rescale, Duration::zero());
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
+TEST(WhatIf, ASizeOfWhichNoRateWasToldHasTheOneBefore) {
+  MemoryStore store;
+  record(R"(
+cluster: {nodes: 1, gpus_per_node: 8}
+timing: {stop: 10s}
+jobs:
+  - name: flat
+    replicas: {min: 1, max: 6}
+    preemptible: false
+    backoff_base: 10s
+    work: {units: 200, scaling: {table: {1: 1}}}
+requests:
+  - {at: 10s, job: flat, scale: {set: 3}}
+  - {at: 25s, job: flat, scale: {set: 5}}
+faults:
+  - {at: 50s, kind: crash, job: flat, rank: 0}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
+TEST(WhatIf, WhereNothingWasSavedNothingIsRestored) {
+  MemoryStore store;
+  record(R"(
+cluster: {nodes: 2, gpus_per_node: 4}
+timing: {start: 2s, stop: 2s, restore: 3s, rescale: 1s, checkpoint_interval: 60s}
+jobs:
+  - {name: anew, replicas: {min: 2, max: 4}, preemptible: false, rescale: restart, work: 100s}
+  - {name: in-place, replicas: {min: 2, max: 4}, preemptible: false, work: 100s}
+requests:
+  - {at: 30s, job: anew, scale: {add: 1}}
+  - {at: 30s, job: in-place, scale: {add: 1}}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.truth.timing.restore, Duration::seconds(3));
+  EXPECT_GT(rehearsal.truth.timing.checkpoint_interval, Duration::seconds(28));
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
+TEST(WhatIf, AStopThatWasCutShortTakesLonger) {
+  MemoryStore store;
+  record(R"(
+cluster: {nodes: 3, gpus_per_node: 2}
+timing: {stop: 20s, checkpoint_interval: 30s}
+jobs:
+  - {name: warned, replicas: 4, backoff_limit: 0, unknown_deadline: 0s, work: 100s}
+faults:
+  - {at: 40s, kind: preemption_notice, node: 0, notice: 5s}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.truth.timing.stop, Duration::seconds(10));
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
 TEST(WhatIf, CountsLivesThatCameUp) {
   MemoryStore store;
   record(R"(
@@ -299,6 +385,34 @@ TEST(WhatIf, TakesOnlyWorkThatWentBackForALoss) {
     const RunTruth truth = rehearsal_of(store).truth;
     EXPECT_EQ(truth.timing.checkpoint_interval, each.interval);
     EXPECT_EQ(truth.assumed.empty(), each.interval == Duration::zero());
+  }
+}
+
+// In a cluster reports come milliseconds before or after what they tell of.
+TEST(WhatIf, AReportThatIsALittleLateIsNoLossOfWork) {
+  for (const char* fault : {"", "faults: [{at: 20s, kind: crash, job: a, rank: 0}]"}) {
+    SCOPED_TRACE(fault);
+    MemoryStore store;
+    record(std::string("cluster: {nodes: 1}\ntiming: {start: 5s}\n"
+                       "jobs: [{name: a, replicas: 2, work: 80s}]\n") +
+               fault,
+           store);
+    auto recorded = read_recorded_run(store, "recorded", {});
+    ASSERT_TRUE(recorded);
+    std::vector<WorkFact>& facts = recorded->jobs.front().facts;
+    const auto first = std::ranges::find(facts, WorkFact::Kind::Report, &WorkFact::kind);
+    ASSERT_NE(first, facts.end());
+    std::vector<WorkFact> more;
+    for (int second = 1; second < 10; ++second) {
+      WorkFact report = *first;
+      report.at = report.at + Duration::seconds(second);
+      report.done = report.rate * (second - 0.001 * second);
+      more.push_back(report);
+    }
+    facts.insert(first + 1, more.begin(), more.end());
+    const RunTruth truth = truth_of(*recorded);
+    EXPECT_EQ(truth.timing.checkpoint_interval, Duration::zero());
+    EXPECT_TRUE(truth.assumed.empty());
   }
 }
 

@@ -1,0 +1,273 @@
+#include "sim/rehearsal/work_follow.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace orrery::sim {
+namespace {
+
+constexpr double kEqual = 1e-9;  // Shares by which two figures of one job are the same.
+
+// What is lost in less time than this is what reports of a cluster are late by.
+constexpr double kReportNoise_s = 0.02;
+
+// A restored job has gone on for so long at most when its first report is made.
+constexpr double kFirstReport_s = 0.1;
+
+}  // namespace
+
+std::optional<Duration> usual(std::vector<Duration> samples) {
+  if (samples.empty()) return std::nullopt;
+  std::ranges::sort(samples);
+  std::size_t best = 0;
+  Duration mode;
+  for (std::size_t i = 0; i < samples.size();) {
+    std::size_t j = i;
+    while (j < samples.size() && samples[j] == samples[i]) ++j;
+    if (j - i > best) {
+      best = j - i;
+      mode = samples[i];
+    }
+    i = j;
+  }
+  return best * 2 > samples.size() ? mode : samples[samples.size() / 2];
+}
+
+WorkFollow::WorkFollow(const RecordedRun& run,
+                       const RecordedJob& job,
+                       Duration pause,
+                       WorkHabits habits,
+                       Losses* losses)
+    : run_(run), job_(job), pause_(pause), habits_(habits), losses_(losses) {
+  find_rates();
+  reports_ = !rates_.empty();
+  if (const auto all = said_in_all()) said_ = *all;
+}
+
+void WorkFollow::run() {
+  for (std::size_t i = 0; i < job_.facts.size(); ++i) {
+    const WorkFact& fact = job_.facts[i];
+    switch (fact.kind) {
+      case WorkFact::Kind::Members:
+        members(fact);
+        break;
+      case WorkFact::Kind::Report:
+        report(fact, i + 1 < job_.facts.size() ? &job_.facts[i + 1] : nullptr);
+        break;
+      case WorkFact::Kind::End:
+        if (said_ > 0) compare(said_, fact.at);
+        advance(fact.at);
+        ended_ = true;
+        break;
+    }
+  }
+}
+
+std::map<std::int32_t, double> WorkFollow::mean_rates() const {
+  std::map<std::int32_t, double> out;
+  for (const auto& [size, seconds] : seconds_at_)
+    if (seconds > 0 && gained_at_.at(size) > 0) out[size] = gained_at_.at(size) / seconds;
+  return out;
+}
+
+// In a cluster a report can come before the last worker's readiness: it is of all of them.
+void WorkFollow::find_rates() {
+  bool formed = false;
+  double early = 0;
+  double last = 0;
+  std::map<std::int32_t, double> kept;
+  for (const WorkFact& fact : job_.facts) {
+    if (fact.kind == WorkFact::Kind::Members) {
+      formed = fact.any_ready && (fact.whole || (formed && !habits_.waits_for_all));
+      if (formed && early > 0) rates_.try_emplace(fact.replicas, early);
+      if (formed && last > 0 && fact.replicas > 0) kept.try_emplace(fact.replicas, last);
+      if (formed || !fact.any_ready) early = 0;
+    } else if (fact.kind == WorkFact::Kind::Report && fact.rate > 0 && fact.replicas > 0) {
+      last = fact.rate;
+      if (formed)
+        rates_.try_emplace(fact.replicas, fact.rate);
+      else
+        early = fact.rate;
+    }
+  }
+  if (habits_.keeps_rate) rates_.merge(kept);
+}
+
+// An oracle tells what remains: then all units are known from the first report on.
+std::optional<double> WorkFollow::said_in_all() const {
+  for (const WorkFact& fact : job_.facts)
+    if (fact.kind == WorkFact::Kind::Report && fact.source == EstimateSource::Oracle &&
+        fact.rate > 0 && !fact.remaining.is_forever())
+      return fact.done + fact.rate * fact.remaining.in_seconds();
+  return std::nullopt;
+}
+
+double WorkFollow::rate_at(std::int32_t size) const {
+  if (size <= 0) return 0;
+  const auto known = rates_.find(size);
+  if (known != rates_.end()) return known->second;
+  // Without any report one second with the first size is one unit.
+  if (rates_.empty()) return static_cast<double>(size) / std::max(1, first_size_);
+  const auto& [some, rate] = *rates_.begin();
+  return rate * size / some;
+}
+
+void WorkFollow::advance(Instant to) {
+  if (to <= as_of_) return;
+  if (goes_on_) {
+    const Instant from = std::max(as_of_, paused_until_);
+    const double gained = to > from ? rate_ * (to - from).in_seconds() : 0;
+    done_ += gained;
+    const double seconds = (to - as_of_).in_seconds();
+    worked_s_ += seconds;
+    gained_at_[size_] += gained;
+    seconds_at_[size_] += seconds;
+  }
+  as_of_ = to;
+}
+
+void WorkFollow::members(const WorkFact& fact) {
+  if (first_size_ == 0 && fact.whole) first_size_ = fact.replicas;
+  advance(fact.at);
+  if (fact.whole && !whole_) whole_at_ = fact.at;
+  whole_ = fact.whole;
+  const bool was_working = working_;
+  bool pauses_now = false;
+  if (!fact.any_ready) working_ = false;
+  if (!working_ && fact.whole) {
+    working_ = true;
+    working_since_ = fact.at;
+  }
+  if (was_working && working_ && fact.generation != generation_) {
+    paused_until_ = std::max(paused_until_, fact.at + pause_);
+    pause_open_ = true;
+    pause_from_ = fact.at;
+    pauses_now = true;
+  } else if (working_ && !was_working) {
+    pause_open_ = false;
+  }
+  generation_ = fact.generation;
+  size_ = fact.replicas;
+  const bool was_going_on = was_working && goes_on_;
+  goes_on_ = working_ && (fact.whole || !habits_.waits_for_all);
+  rate_ = goes_on_ ? rate_at(size_) : 0;
+  if (goes_on_ && !was_going_on && early_ > 0) rate_ = early_;
+  if (goes_on_ || !fact.any_ready) early_ = 0;
+  if (pauses_now || (pause_open_ && pause_rate_ <= 0)) pause_rate_ = rate_;
+}
+
+// What the job has done by `at` is known.
+void WorkFollow::compare(double done, Instant at) {
+  if (!working_ || rate_ <= 0) return;
+  const Instant from = std::max(as_of_, paused_until_);
+  const double expected = done_ + (at > from ? rate_ * (at - from).in_seconds() : 0);
+  // It stood still at the rate that it would have had then.
+  const double missing_s = (expected - done) / (pause_open_ ? pause_rate_ : rate_);
+  if (missing_s <= 1e-6 || losses_ == nullptr) return;
+  // Since the change nothing else has slowed it down.
+  if (!pause_open_ || pause_rate_ <= 0) return;
+  Instant still = pause_from_ + pause_;
+  if (habits_.waits_for_all) still = std::max(still, whole_at_);
+  losses_->pauses.push_back(still - pause_from_ + Duration::from_seconds(missing_s));
+}
+
+bool WorkFollow::is_told_loss(const WorkFact& fact, const WorkFact* next) {
+  return next != nullptr && next->kind == WorkFact::Kind::Report && next->rate <= 0 &&
+         next->at == fact.at && next->done > fact.done;
+}
+
+bool WorkFollow::is_loss(const WorkFact& fact) const {
+  const Instant failed = first_failure(run_, job_, told_at_, fact.at);
+  if (failed.is_never() || (done_ - fact.done) / fact.rate <= kReportNoise_s) return false;
+  if (!saved_) return true;
+  // It goes back to what was saved, and no less; what was saved as it failed is all of it.
+  const double seconds = std::max((fact.at - std::max(whole_at_, told_at_)).in_seconds(), 0.0);
+  if (fact.done - fact.rate * seconds > *saved_ + kFirstReport_s * fact.rate) return false;
+  return told_at_ != saved_at_ || failed != saved_at_;
+}
+
+void WorkFollow::lose(const WorkFact& fact, double units, Instant failed) {
+  if (losses_ == nullptr) return;
+  const double seconds = units / fact.rate;
+  losses_->lost_s.push_back(seconds);
+  losses_->saved_after_s.push_back((failed - working_since_).in_seconds() - seconds);
+  losses_->from.push_back(told_at_);
+  losses_->to.push_back(fact.at);
+}
+
+Instant WorkFollow::first_end_until(Instant until) const {
+  for (const RecordedEnd& end : job_.ends)
+    if (end.at >= told_at_) until = std::min(until, end.at);
+  return until;
+}
+
+void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
+  if (fact.rate <= 0) return;  // How far it had come before a failure took it back.
+  const bool early = habits_.waits_for_all && !fact.whole;
+  const bool same_rate = early || rate_at(fact.replicas) == fact.rate;
+  if (!same_rate && fact.replicas > 0) exact_ = false;
+  // Where a failure took work back, that is told by what had been done.
+  const bool told_loss = is_told_loss(fact, next);
+  const double done = told_loss ? next->done : fact.done;
+  if (pause_open_ && fact.at > pause_from_) {
+    compare(done, fact.at);
+    pause_open_ = false;
+  }
+  advance(fact.at);
+  if (told_loss) lose(fact, done - fact.done, fact.at);
+  const double difference = done - done_;
+  const double scale = std::max(std::abs(done_), std::abs(done));
+  if (std::abs(difference) > kEqual * std::max(scale, fact.rate)) {
+    unexpected_s_ += std::abs(difference) / fact.rate;
+    if (difference < 0 && !told_loss && is_loss(fact)) {
+      lose(fact, -difference, first_end_until(fact.at));
+    } else {
+      gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;
+      exact_ = false;
+    }
+  }
+  if (fact.checkpointed) {
+    saved_ = fact.done;
+    saved_at_ = fact.at;
+  }
+  done_ = fact.done;
+  told_at_ = fact.at;
+  if (goes_on_)
+    rate_ = fact.rate;
+  else
+    early_ = fact.rate;
+}
+
+WorkHabits habits_of(const RecordedRun& run, const RecordedJob& job) {
+  WorkHabits out;
+  std::pair<double, Duration> least{0, Duration::forever()};
+  for (const WorkHabits habits :
+       {WorkHabits{}, WorkHabits{true, false}, WorkHabits{false, true}, WorkHabits{true, true}}) {
+    Losses seen;
+    WorkFollow(run, job, Duration::zero(), habits, &seen).run();
+    const Duration pause = usual(seen.pauses).value_or(Duration::zero());
+    WorkFollow follow(run, job, pause, habits, nullptr);
+    follow.run();
+    // Rounding is no difference.
+    const std::pair here{std::round(follow.unexpected_s() * 1e6), pause};
+    if (!least.second.is_forever() && here >= least) continue;
+    out = habits;
+    least = here;
+    if (here == std::pair{0.0, Duration::zero()}) break;
+  }
+  return out;
+}
+
+Instant first_failure(const RecordedRun& run, const RecordedJob& job, Instant from, Instant to) {
+  Instant first = Instant::never();
+  const auto take = [&](Instant at) {
+    if (at >= from && at <= to) first = std::min(first, at);
+  };
+  for (const RecordedEnd& end : job.ends)
+    if (end.at < job.finished) take(end.at);
+  for (const scenarios::Fault& fault : run.faults) take(fault.at);
+  return first;
+}
+
+}  // namespace orrery::sim
