@@ -200,8 +200,8 @@ class Sizes {
 
  private:
   // The pools before `pools` are still to be chosen for, and have `devices` together.
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as there are pools
   template <class Visit>
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as there are pools
   bool choose(std::size_t pools, std::int64_t devices, const Visit& visit) {
     if (pools == 0) return visit(sizes_);
     for (const std::int32_t size : choices_[pools - 1]) {
