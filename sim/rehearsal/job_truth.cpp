@@ -126,7 +126,7 @@ class TruthMaker {
     for (const RecordedJob& job : run_.jobs) habits_.push_back(habits_of(run_, job));
     Losses pauses;
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) follow_of(i, &pauses).run();
-    out_.timing.rescale = usual(pauses.pauses).value_or(Duration::zero());
+    out_.timing.rescale = pauses.pause();
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) follow_of(i, &losses_).run();
     find_start_times();
     find_checkpoints();

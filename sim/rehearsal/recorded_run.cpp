@@ -472,6 +472,14 @@ class RunReader {
           last.whole == now.whole && last.generation == now.generation)
         return;
       if (last.any_ready && now.at > last.at) job->has_worked = true;
+      // The controller changed the membership when it noticed.
+      if (std::holds_alternative<NodeSilent>(event.body) && last.generation != now.generation &&
+          event.at > now.at) {
+        WorkFact before = now;
+        before.generation = last.generation;
+        record.facts.push_back(before);
+        now.at = event.at;
+      }
     } else if (!now.any_ready) {
       return;
     }

@@ -17,6 +17,12 @@ constexpr double kFirstReport_s = 0.1;
 
 }  // namespace
 
+Duration Losses::pause() const {
+  Duration least;
+  for (const Duration each : pauses_least) least = std::max(least, each);
+  return usual(pauses).value_or(least);
+}
+
 std::optional<Duration> usual(std::vector<Duration> samples) {
   if (samples.empty()) return std::nullopt;
   std::ranges::sort(samples);
@@ -157,19 +163,23 @@ void WorkFollow::members(const WorkFact& fact) {
   if (pauses_now || (pause_open_ && pause_rate_ <= 0)) pause_rate_ = rate_;
 }
 
-// What the job has done by `at` is known.
-void WorkFollow::compare(double done, Instant at) {
-  if (!working_ || rate_ <= 0) return;
+bool WorkFollow::compare(double done, Instant at) {
+  if (!working_ || rate_ <= 0) return true;
+  // What waits for others until now may pause yet.
+  if (habits_.waits_for_all && at <= whole_at_) return false;
   const Instant from = std::max(as_of_, paused_until_);
   const double expected = done_ + (at > from ? rate_ * (at - from).in_seconds() : 0);
   // It stood still at the rate that it would have had then.
   const double missing_s = (expected - done) / (pause_open_ ? pause_rate_ : rate_);
-  if (missing_s <= 1e-6 || losses_ == nullptr) return;
+  if (missing_s <= 1e-6) return true;
   // Since the change nothing else has slowed it down.
-  if (!pause_open_ || pause_rate_ <= 0) return;
+  if (!pause_open_ || pause_rate_ <= 0) return true;
   Instant still = pause_from_ + pause_;
   if (habits_.waits_for_all) still = std::max(still, whole_at_);
-  losses_->pauses.push_back(still - pause_from_ + Duration::from_seconds(missing_s));
+  const Duration pause = still - pause_from_ + Duration::from_seconds(missing_s);
+  const bool may_last = at > from && missing_s >= (at - from).in_seconds() - 1e-6;
+  if (losses_ != nullptr) (may_last ? losses_->pauses_least : losses_->pauses).push_back(pause);
+  return !may_last;
 }
 
 bool WorkFollow::is_told_loss(const WorkFact& fact, const WorkFact* next) {
@@ -180,6 +190,8 @@ bool WorkFollow::is_told_loss(const WorkFact& fact, const WorkFact* next) {
 bool WorkFollow::is_loss(const WorkFact& fact) const {
   const Instant failed = first_failure(run_, job_, told_at_, fact.at);
   if (failed.is_never() || (done_ - fact.done) / fact.rate <= kReportNoise_s) return false;
+  // What was saved as work ended is told with what was lost of it, but where no more was saved.
+  if (fact.checkpointed && fact.done > saved_.value_or(0)) return false;
   if (!saved_) return true;
   // It goes back to what was saved, and no less; what was saved as it failed is all of it.
   const double seconds = std::max((fact.at - std::max(whole_at_, told_at_)).in_seconds(), 0.0);
@@ -210,10 +222,7 @@ void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
   // Where a failure took work back, that is told by what had been done.
   const bool told_loss = is_told_loss(fact, next);
   const double done = told_loss ? next->done : fact.done;
-  if (pause_open_ && fact.at > pause_from_) {
-    compare(done, fact.at);
-    pause_open_ = false;
-  }
+  if (pause_open_ && fact.at > pause_from_) pause_open_ = !compare(done, fact.at);
   advance(fact.at);
   if (told_loss) lose(fact, done - fact.done, fact.at);
   const double difference = done - done_;
@@ -246,7 +255,7 @@ WorkHabits habits_of(const RecordedRun& run, const RecordedJob& job) {
        {WorkHabits{}, WorkHabits{true, false}, WorkHabits{false, true}, WorkHabits{true, true}}) {
     Losses seen;
     WorkFollow(run, job, Duration::zero(), habits, &seen).run();
-    const Duration pause = usual(seen.pauses).value_or(Duration::zero());
+    const Duration pause = seen.pause();
     WorkFollow follow(run, job, pause, habits, nullptr);
     follow.run();
     // Rounding is no difference.

@@ -13,11 +13,15 @@ namespace orrery::sim {
 
 /// A time that was lost between two reports, in seconds, and what it may have been.
 struct Losses {
-  std::vector<Duration> pauses;       ///< After a change of membership while work went on.
-  std::vector<double> saved_after_s;  ///< From the begin of work to what was saved.
-  std::vector<double> lost_s;         ///< From there to the failure.
-  std::vector<Instant> from;          ///< The report before,
-  std::vector<Instant> to;            ///< and the one after.
+  std::vector<Duration> pauses;        ///< After a change of membership while work went on;
+  std::vector<Duration> pauses_least;  ///< of these it is known that they were longer, or as long.
+  std::vector<double> saved_after_s;   ///< From the begin of work to what was saved.
+  std::vector<double> lost_s;          ///< From there to the failure.
+  std::vector<Instant> from;           ///< The report before,
+  std::vector<Instant> to;             ///< and the one after.
+
+  /// What a change costs: usually, or at least where no more is known.
+  Duration pause() const;
 };
 
 /// How a job goes on where reports do not tell.
@@ -80,7 +84,8 @@ class WorkFollow {
   double rate_at(std::int32_t size) const;
   void advance(Instant to);
   void members(const WorkFact& fact);
-  void compare(double done, Instant at);
+  /// What the job had done by `at` is known: tells how long a pause was. False: it may go on.
+  bool compare(double done, Instant at);
   /// Whether the report tells what was saved as a failure came, and the next fact how far the work
   /// had come. `next` may be null.
   static bool is_told_loss(const WorkFact& fact, const WorkFact* next);
