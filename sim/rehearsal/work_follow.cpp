@@ -62,7 +62,7 @@ void WorkFollow::run() {
         report(fact, i + 1 < job_.facts.size() ? &job_.facts[i + 1] : nullptr);
         break;
       case WorkFact::Kind::End:
-        if (said_ > 0) compare(said_, fact.at);
+        if (said_ > 0) note(pause_until(said_, fact.at));
         advance(fact.at);
         ended_ = true;
         break;
@@ -137,6 +137,7 @@ void WorkFollow::members(const WorkFact& fact) {
   if (first_size_ == 0 && fact.whole) first_size_ = fact.replicas;
   advance(fact.at);
   if (fact.whole && !whole_) whole_at_ = fact.at;
+  if (!fact.whole && whole_ && !broken_) broken_ = {fact.at, done_};
   whole_ = fact.whole;
   const bool was_working = working_;
   bool pauses_now = false;
@@ -163,40 +164,51 @@ void WorkFollow::members(const WorkFact& fact) {
   if (pauses_now || (pause_open_ && pause_rate_ <= 0)) pause_rate_ = rate_;
 }
 
-bool WorkFollow::compare(double done, Instant at) {
-  if (!working_ || rate_ <= 0) return true;
+WorkFollow::Pause WorkFollow::pause_until(double done, Instant at) const {
+  if (!pause_open_ || at <= pause_from_) return {pause_open_};
+  if (!working_ || rate_ <= 0) return {};
   // What waits for others until now may pause yet.
-  if (habits_.waits_for_all && at <= whole_at_) return false;
+  if (habits_.waits_for_all && at <= whole_at_) return {true};
   const Instant from = std::max(as_of_, paused_until_);
-  const double expected = done_ + (at > from ? rate_ * (at - from).in_seconds() : 0);
-  // It stood still at the rate that it would have had then.
-  const double missing_s = (expected - done) / (pause_open_ ? pause_rate_ : rate_);
-  if (missing_s <= 1e-6) return true;
-  // Since the change nothing else has slowed it down.
-  if (!pause_open_ || pause_rate_ <= 0) return true;
+  // It stood still at the rate that it would have had then; since the change nothing else has
+  // slowed it down.
+  const double missing_s = pause_rate_ > 0 ? (expected_at(at) - done) / pause_rate_ : 0;
+  if (missing_s <= 1e-6) return {};
   Instant still = pause_from_ + pause_;
   if (habits_.waits_for_all) still = std::max(still, whole_at_);
-  const Duration pause = still - pause_from_ + Duration::from_seconds(missing_s);
   const bool may_last = at > from && missing_s >= (at - from).in_seconds() - 1e-6;
-  if (losses_ != nullptr) (may_last ? losses_->pauses_least : losses_->pauses).push_back(pause);
-  return !may_last;
+  return {may_last, still - pause_from_ + Duration::from_seconds(missing_s)};
 }
 
-bool WorkFollow::is_told_loss(const WorkFact& fact, const WorkFact* next) {
-  return next != nullptr && next->kind == WorkFact::Kind::Report && next->rate <= 0 &&
-         next->at == fact.at && next->done > fact.done;
+void WorkFollow::note(const Pause& pause) {
+  pause_open_ = pause.may_last;
+  if (losses_ == nullptr || pause.took == Duration::zero()) return;
+  (pause.may_last ? losses_->pauses_least : losses_->pauses).push_back(pause.took);
 }
 
-bool WorkFollow::is_loss(const WorkFact& fact) const {
-  const Instant failed = first_failure(run_, job_, told_at_, fact.at);
-  if (failed.is_never() || (done_ - fact.done) / fact.rate <= kReportNoise_s) return false;
-  // What was saved as work ended is told with what was lost of it, but where no more was saved.
-  if (fact.checkpointed && fact.done > saved_.value_or(0)) return false;
-  if (!saved_) return true;
-  // It goes back to what was saved, and no less; what was saved as it failed is all of it.
-  const double seconds = std::max((fact.at - std::max(whole_at_, told_at_)).in_seconds(), 0.0);
-  if (fact.done - fact.rate * seconds > *saved_ + kFirstReport_s * fact.rate) return false;
-  return told_at_ != saved_at_ || failed != saved_at_;
+// A failure that leaves more than was saved before tells what it leaves, and then how far the work
+// had come. Else the work is what was saved then, and what was done since by who was left.
+WorkFollow::Taken WorkFollow::taken_back(const WorkFact& fact, const WorkFact* next) const {
+  if (next != nullptr && next->kind == WorkFact::Kind::Report && next->rate <= 0 &&
+      next->at == fact.at && next->done > fact.done)
+    return {next->done - fact.done, fact.at};
+  if (!may_be_back(fact)) return {};
+  const double saved = saved_.value_or(0);
+  const double since = expected_at(fact.at) - broken_->done;
+  if (fact.done > saved + since + kFirstReport_s * fact.rate) return {};
+  // No more was saved since, so that this tells nothing of when it is.
+  return {broken_->done - saved, working_since_};
+}
+
+bool WorkFollow::may_be_back(const WorkFact& fact) const {
+  if (!broken_ || (fact.checkpointed && fact.done > saved_.value_or(0))) return false;
+  if ((broken_->done - saved_.value_or(0)) / fact.rate <= kReportNoise_s) return false;
+  return !first_failure(run_, job_, told_at_, fact.at).is_never();
+}
+
+double WorkFollow::expected_at(Instant at) const {
+  const Instant from = std::max(as_of_, paused_until_);
+  return done_ + (at > from ? rate_ * (at - from).in_seconds() : 0);
 }
 
 void WorkFollow::lose(const WorkFact& fact, double units, Instant failed) {
@@ -208,40 +220,40 @@ void WorkFollow::lose(const WorkFact& fact, double units, Instant failed) {
   losses_->to.push_back(fact.at);
 }
 
-Instant WorkFollow::first_end_until(Instant until) const {
-  for (const RecordedEnd& end : job_.ends)
-    if (end.at >= told_at_) until = std::min(until, end.at);
-  return until;
-}
-
 void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
-  if (fact.rate <= 0) return;  // How far it had come before a failure took it back.
+  if (fact.rate <= 0) {
+    // What it saved as it ended; else how far it had come before a failure took it back.
+    if (fact.checkpointed) saved_ = fact.done;
+    return;
+  }
   const bool early = habits_.waits_for_all && !fact.whole;
   const bool same_rate = early || rate_at(fact.replicas) == fact.rate;
   if (!same_rate && fact.replicas > 0) exact_ = false;
-  // Where a failure took work back, that is told by what had been done.
-  const bool told_loss = is_told_loss(fact, next);
-  const double done = told_loss ? next->done : fact.done;
-  if (pause_open_ && fact.at > pause_from_) pause_open_ = !compare(done, fact.at);
+  const Taken back = taken_back(fact, next);
+  const double done = fact.done + back.units;
+  Pause pause = pause_until(done, fact.at);
   advance(fact.at);
-  if (told_loss) lose(fact, done - fact.done, fact.at);
+  if (back.units > 0) lose(fact, back.units, back.at);
   const double difference = done - done_;
   const double scale = std::max(std::abs(done_), std::abs(done));
   if (std::abs(difference) > kEqual * std::max(scale, fact.rate)) {
     unexpected_s_ += std::abs(difference) / fact.rate;
-    if (difference < 0 && !told_loss && is_loss(fact)) {
-      lose(fact, -difference, first_end_until(fact.at));
+    // Of a job that says nothing of checkpoints all that is missing is lost.
+    const bool lost =
+        back.units <= 0 && !saved_ && may_be_back(fact) && -difference / fact.rate > kReportNoise_s;
+    if (lost) {
+      lose(fact, -difference, fact.at);
+      pause = {};
     } else {
       gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;
       exact_ = false;
     }
   }
-  if (fact.checkpointed) {
-    saved_ = fact.done;
-    saved_at_ = fact.at;
-  }
+  note(pause);
+  if (fact.checkpointed) saved_ = fact.done;
   done_ = fact.done;
   told_at_ = fact.at;
+  broken_.reset();
   if (goes_on_)
     rate_ = fact.rate;
   else

@@ -79,21 +79,36 @@ class WorkFollow {
   double said() const { return said_; }
 
  private:
+  /// The first time since the last report that a member was missing.
+  struct Break {
+    Instant at;
+    double done = 0;  ///< By then.
+  };
+
+  /// Work that a failure took; 0: none, or it is not known how much.
+  struct Taken {
+    double units = 0;
+    Instant at;  ///< When it failed; where nothing was saved meanwhile: when the work began.
+  };
+
+  struct Pause {
+    bool may_last = false;  ///< It may not be over.
+    Duration took;          ///< Zero: not known.
+  };
+
   void find_rates();
   std::optional<double> said_in_all() const;
   double rate_at(std::int32_t size) const;
   void advance(Instant to);
   void members(const WorkFact& fact);
-  /// What the job had done by `at` is known: tells how long a pause was. False: it may go on.
-  bool compare(double done, Instant at);
-  /// Whether the report tells what was saved as a failure came, and the next fact how far the work
-  /// had come. `next` may be null.
-  static bool is_told_loss(const WorkFact& fact, const WorkFact* next);
-  /// Whether a failure since the last report took work back, where less is done than was expected;
-  /// else the job went on more slowly, or stood still.
-  bool is_loss(const WorkFact& fact) const;
-  /// When the first worker of the job ended by itself since the last report, `until` at the latest.
-  Instant first_end_until(Instant until) const;
+  /// How long the pause that is open was, where the job had done so much by `at`.
+  Pause pause_until(double done, Instant at) const;
+  void note(const Pause& pause);
+  /// `next` is the fact after the report, or null.
+  Taken taken_back(const WorkFact& fact, const WorkFact* next) const;
+  /// Whether something failed since the last report that may have taken work.
+  bool may_be_back(const WorkFact& fact) const;
+  double expected_at(Instant at) const;
   void lose(const WorkFact& fact, double units, Instant failed);
   void report(const WorkFact& fact, const WorkFact* next);
 
@@ -123,7 +138,7 @@ class WorkFollow {
   std::int32_t first_size_ = 0;
   Generation generation_;
   std::optional<double> saved_;  ///< In the last checkpoint that was told.
-  Instant saved_at_;
+  std::optional<Break> broken_;
   Instant as_of_;
   Instant told_at_;
   Instant whole_at_;

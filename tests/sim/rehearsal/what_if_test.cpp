@@ -193,6 +193,46 @@ faults:
   }
 }
 
+// What a failure takes, what workers do that are left, and a pause afterwards are told apart.
+TEST(WhatIf, LossesAndPausesAreToldApart) {
+  const char* const jobs[] = {R"(
+timing: {start: 2s, stop: 1s, rescale: 5s}
+jobs:
+  - {name: goes-on, at: 1s, replicas: 4, work: 45s}
+  - {name: waits, at: 4s, replicas: 2, backoff_base: 10s, work: {duration: 76s, step: {units: 1}}}
+faults:
+  - {at: 42s, kind: crash, job: goes-on, rank: 1, exit_code: 1}
+  - {at: 30s, kind: crash, job: waits, rank: 1, exit_code: 1}
+  - {at: 59s, kind: crash, job: waits, rank: 0, exit_code: 1}
+)",
+                              R"(
+timing: {start: 0s, stop: 1s, restore: 1s, rescale: 7s}
+jobs:
+  - {name: waits, at: 16s, replicas: 3, recovery: worker, backoff_base: 10s, work: {duration: 199s, step: {units: 1}}}
+faults:
+  - {at: 141s, kind: crash, job: waits, rank: 2, exit_code: 1}
+  - {at: 42s, kind: down, node: 0, lasting: 15s}
+)",
+                              R"(
+timing: {start: 1s, stop: 7s, rescale: 3s, checkpoint_interval: 60s}
+jobs:
+  - {name: late, at: 20s, replicas: {min: 3, max: 4}, preemptible: false, backoff_base: 5s, work: 155s}
+  - {name: early, at: 2s, replicas: 2, backoff_base: 10s, work: 169s}
+faults:
+  - {at: 122s, kind: crash, job: late, rank: 0, exit_code: 1}
+  - {at: 59s, kind: crash, job: early, rank: 0, exit_code: 1}
+)"};
+  for (const char* text : jobs) {
+    SCOPED_TRACE(text);
+    MemoryStore store;
+    record(std::string("policy: srtf\ncluster: {nodes: 6, gpus_per_node: 2}\n") + text, store);
+    const Rehearsal rehearsal = rehearsal_of(store);
+    EXPECT_GT(rehearsal.recorded.summary.restarts, 0U);
+    for (const JobTruth& truth : rehearsal.truth.jobs) EXPECT_EQ(truth.known, WorkKnown::Observed);
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
 TEST(WhatIf, ASizeOfWhichNoRateWasToldHasTheOneBefore) {
   MemoryStore store;
   record(R"(
