@@ -198,10 +198,9 @@ VerbSpec forecast_spec() {
           "A copy of the controller's state goes on in world model, in a process of its own, with "
           "the policy that it has:\nwhen a job starts, where, when it ends, and, by a second run "
           "without it, whose end it delays. FILE is a job\nthat is not submitted, - one on "
-          "standard "
-          "input; without an operand all jobs are told of that wait or run.\nNothing but the state "
-          "is read: how "
-          "long jobs still run is what they report, else what was stated, else the median of "
+          "standard input; without an operand all jobs are told of that wait or run.\nNothing but "
+          "the state is read: how long jobs still run is what they report, else what was stated, "
+          "else the median of "
           "those that ended.\nWith --journal no controller is asked: the last state of its journal "
           "is, also while it is written.\nExit code 1: the job would be refused, or can never "
           "fit.",

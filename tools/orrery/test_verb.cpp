@@ -85,7 +85,7 @@ std::vector<std::string> kept_names(const std::vector<std::string>& files) {
     if (counts[name] > 1) {
       name.clear();
       for (const fs::path& part : fs::path(file).lexically_normal().replace_extension())
-        if (part != "/" && part != "..") name += (name.empty() ? "" : "-") + part.string();
+        if (part != "/") name += (name.empty() ? "" : "-") + part.string();
     }
     out.push_back(std::move(name));
   }
