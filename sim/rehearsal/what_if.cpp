@@ -94,7 +94,7 @@ class RecordedJobs final : public JobSource {
 
 }  // namespace
 
-Result<scenarios::Scenario> what_if_scenario(const Rehearsal& rehearsal,
+Result<scenarios::Scenario> what_if_scenario(const RecordedBasis& rehearsal,
                                              const std::string& file,
                                              const std::string& placer,
                                              const std::vector<scenarios::Override>& overrides) {
@@ -124,7 +124,7 @@ Result<scenarios::Scenario> what_if_scenario(const Rehearsal& rehearsal,
   return scenario;
 }
 
-Result<WhatIfRun> run_what_if(const Rehearsal& rehearsal,
+Result<WhatIfRun> run_what_if(const RecordedBasis& rehearsal,
                               const scenarios::Scenario& scenario,
                               Policy& policy,
                               const RunOptions& options) {
@@ -166,7 +166,7 @@ Result<WhatIfRun> run_what_if(const Rehearsal& rehearsal,
   return out;
 }
 
-std::vector<JobDifference> differences(const Rehearsal& rehearsal, const WhatIfRun& run) {
+std::vector<JobDifference> differences(const RecordedBasis& rehearsal, const WhatIfRun& run) {
   std::vector<JobDifference> out;
   out.reserve(rehearsal.recorded.jobs.size());
   const JobTable& then = rehearsal.recorded.metrics->jobs();

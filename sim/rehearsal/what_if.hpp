@@ -17,7 +17,7 @@
 namespace orrery::sim {
 
 /// A recorded run that can be run under others.
-struct Rehearsal {
+struct RecordedBasis {
   RecordedRun recorded;
   RunTruth truth;
 };
@@ -26,7 +26,7 @@ struct Rehearsal {
 /// change. Its jobs are the recording's, and not in it. `file` is what messages call the journal;
 /// `placer` is the placer's name without its version, empty: that of the policy.
 /// Errors: a path that is no key of a what-if or of the language, a value that is out of range.
-Result<scenarios::Scenario> what_if_scenario(const Rehearsal& rehearsal,
+Result<scenarios::Scenario> what_if_scenario(const RecordedBasis& rehearsal,
                                              const std::string& file,
                                              const std::string& placer,
                                              const std::vector<scenarios::Override>& overrides);
@@ -40,7 +40,7 @@ struct WhatIfRun {
 };
 
 /// Runs it once. The policy must be fresh. Errors: as run_model.
-Result<WhatIfRun> run_what_if(const Rehearsal& rehearsal,
+Result<WhatIfRun> run_what_if(const RecordedBasis& rehearsal,
                               const scenarios::Scenario& scenario,
                               Policy& policy,
                               const RunOptions& options);
@@ -56,6 +56,6 @@ struct JobDifference {
 };
 
 /// Job by job, in the order of submission. Both live as long as the result.
-std::vector<JobDifference> differences(const Rehearsal& rehearsal, const WhatIfRun& run);
+std::vector<JobDifference> differences(const RecordedBasis& rehearsal, const WhatIfRun& run);
 
 }  // namespace orrery::sim

@@ -138,7 +138,7 @@ void put_jobs(JsonText& json, const WhatIfTold& told) {
 
 }  // namespace
 
-std::vector<std::string> what_if_remarks(const sim::Rehearsal& rehearsal) {
+std::vector<std::string> what_if_remarks(const sim::RecordedBasis& rehearsal) {
   std::vector<std::string> out;
   std::map<sim::WorkKnown, std::uint64_t> counts;
   std::uint64_t assumed = 0;
@@ -210,7 +210,7 @@ std::string what_if_counts(const WhatIfTold& told) {
   return out + "\n";
 }
 
-std::string what_if_json(const sim::Rehearsal& rehearsal,
+std::string what_if_json(const sim::RecordedBasis& rehearsal,
                          const std::vector<WhatIfTold>& all,
                          sim::MeasuredAs measured) {
   JsonText json(JsonText::Layout::Indented);

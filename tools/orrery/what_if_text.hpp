@@ -22,7 +22,7 @@ struct WhatIfTold {
 };
 
 /// What the journal does not tell and is assumed or left out, in sentences.
-std::vector<std::string> what_if_remarks(const sim::Rehearsal& rehearsal);
+std::vector<std::string> what_if_remarks(const sim::RecordedBasis& rehearsal);
 
 /// The jobs whose completion changes most, one a row; at most kWhatIfJobsShown.
 std::string what_if_table(const WhatIfTold& told, const ConsoleTraits& traits);
@@ -33,7 +33,7 @@ std::string what_if_counts(const WhatIfTold& told);
 
 /// One JSON document of the recorded run and every what-if; ends with a newline. docs/rehearse.md
 /// has the keys.
-std::string what_if_json(const sim::Rehearsal& rehearsal,
+std::string what_if_json(const sim::RecordedBasis& rehearsal,
                          const std::vector<WhatIfTold>& all,
                          sim::MeasuredAs measured);
 

@@ -64,7 +64,7 @@ Status check_policies(const std::vector<std::string>& names) {
 
 /// What the command line asks for, with all that is wrong at once.
 Result<std::vector<Asked>> asked_for(const Arguments& arguments,
-                                     const sim::Rehearsal& rehearsal,
+                                     const sim::RecordedBasis& rehearsal,
                                      const std::string& journal) {
   const auto overrides = overrides_of(arguments);
   if (!overrides) return overrides.errors();
@@ -106,7 +106,7 @@ std::vector<std::string> lacks_of(const StuckListener& stuck) {
   return out;
 }
 
-Result<WhatIfTold> told_of(const sim::Rehearsal& rehearsal,
+Result<WhatIfTold> told_of(const sim::RecordedBasis& rehearsal,
                            const Asked& asked,
                            std::uint64_t infeasible,
                            const std::filesystem::path& folder) {
@@ -189,7 +189,7 @@ std::vector<sim::JobChange> changes_of(const std::vector<WhatIfTold>& all) {
   return out;
 }
 
-Status write_page(const sim::Rehearsal& rehearsal,
+Status write_page(const sim::RecordedBasis& rehearsal,
                   const std::vector<Asked>& asked,
                   const std::vector<WhatIfTold>& all,
                   const std::filesystem::path& path) {
@@ -233,7 +233,7 @@ class WhatIfVerb {
       return refuse({{.file = journal_,
                       .message = "records no submission, a what-if needs one at least; name the "
                                  "journal of a controller that ran jobs"}});
-    sim::Rehearsal rehearsal{std::move(*recorded), {}};
+    sim::RecordedBasis rehearsal{std::move(*recorded), {}};
     rehearsal.truth = sim::truth_of(rehearsal.recorded);
     const auto asked = asked_for(arguments_, rehearsal, journal_);
     if (!asked) return refuse(asked.errors());
@@ -247,7 +247,7 @@ class WhatIfVerb {
   }
 
   ExitCode rehearse(SqliteStore& store,
-                    const sim::Rehearsal& rehearsal,
+                    const sim::RecordedBasis& rehearsal,
                     const std::vector<Asked>& asked) {
     std::optional<OutputFolder> folder;
     if (const auto path = output_path(arguments_, asked.front().scenario)) {
@@ -278,7 +278,7 @@ class WhatIfVerb {
   }
 
   Status write_all(SqliteStore& store,
-                   const sim::Rehearsal& rehearsal,
+                   const sim::RecordedBasis& rehearsal,
                    const std::vector<Asked>& asked,
                    const std::vector<WhatIfTold>& all,
                    OutputFolder& folder) {
@@ -293,7 +293,7 @@ class WhatIfVerb {
     return written ? folder.finish() : written;
   }
 
-  void print(const sim::Rehearsal& rehearsal, const std::vector<WhatIfTold>& all) {
+  void print(const sim::RecordedBasis& rehearsal, const std::vector<WhatIfTold>& all) {
     if (arguments_.has("--json")) {
       console_.out(what_if_json(rehearsal, all, sim::MeasuredAs::Fields));
       return;

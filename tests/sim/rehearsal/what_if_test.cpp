@@ -13,15 +13,16 @@
 namespace orrery::sim {
 namespace {
 
-Rehearsal rehearsal_of(StateStore& store) {
+RecordedBasis rehearsal_of(StateStore& store) {
   auto recorded = read_recorded_run(store, "recorded", {});
   EXPECT_TRUE(recorded) << recorded.errors().front().text();
-  Rehearsal out{std::move(*recorded), {}};
+  RecordedBasis out{std::move(*recorded), {}};
   out.truth = truth_of(out.recorded);
   return out;
 }
 
-WhatIfRun what_if(const Rehearsal& rehearsal, const std::vector<scenarios::Override>& overrides) {
+WhatIfRun what_if(const RecordedBasis& rehearsal,
+                  const std::vector<scenarios::Override>& overrides) {
   const auto scenario = what_if_scenario(rehearsal, "recorded", "", overrides);
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
   const auto policy = policy_of(*scenario);
@@ -31,7 +32,7 @@ WhatIfRun what_if(const Rehearsal& rehearsal, const std::vector<scenarios::Overr
 }
 
 /// Jobs that end at another instant than recorded, in words.
-std::string changed(const Rehearsal& rehearsal, const WhatIfRun& run) {
+std::string changed(const RecordedBasis& rehearsal, const WhatIfRun& run) {
   std::string out;
   for (const JobDifference& job : differences(rehearsal, run)) {
     if (job.recorded == nullptr || job.recorded->finished.is_never()) continue;
@@ -72,7 +73,7 @@ TEST(WhatIf, OfTheSameDecisionsEndsEveryJobAtTheSameNanosecond) {
       SCOPED_TRACE(std::string(policy) + ", seed " + std::to_string(seed));
       MemoryStore store;
       record(drawn(seed, policy, ""), store);
-      const Rehearsal rehearsal = rehearsal_of(store);
+      const RecordedBasis rehearsal = rehearsal_of(store);
       EXPECT_TRUE(std::ranges::all_of(rehearsal.truth.jobs, [](const JobTruth& truth) {
         return truth.known == WorkKnown::Observed;
       }));
@@ -86,7 +87,7 @@ TEST(WhatIf, RepeatsFaultsOfNodes) {
       SCOPED_TRACE(std::string(policy) + ", seed " + std::to_string(seed));
       MemoryStore store;
       record(drawn(seed, policy, kFaults), store);
-      const Rehearsal rehearsal = rehearsal_of(store);
+      const RecordedBasis rehearsal = rehearsal_of(store);
       const WhatIfRun run = what_if(rehearsal, {});
       EXPECT_GT(run.report.summary.node_losses + run.report.summary.restarts, 0U);
       EXPECT_EQ(changed(rehearsal, run), "");
@@ -109,7 +110,7 @@ requests:
   - {at: 300s, job: stopped, stop: true}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
 
@@ -125,7 +126,7 @@ jobs:
   - {name: fine, replicas: 2, work: 60s}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(rehearsal.recorded.summary.jobs_failed, 2U);
   EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
   for (const char* policy : {"fifo", "srtf"}) {
@@ -156,7 +157,7 @@ faults:
   - {at: 20s, kind: crash, job: node, rank: 0, exit_code: 1, blames: node}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_GT(rehearsal.recorded.summary.jobs_finished, 2U);
   for (const char* policy : {"fifo", "srtf"}) {
     const WhatIfRun run = what_if(rehearsal, {{"policy", policy}});
@@ -184,7 +185,7 @@ faults:
   - {at: 8s, kind: crash, job: broken, rank: 0, exit_code: 1}
 )",
            store);
-    const Rehearsal rehearsal = rehearsal_of(store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
     EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
     EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
     EXPECT_EQ(rehearsal.truth.timing.checkpoint_interval, Duration::zero());
@@ -226,7 +227,7 @@ faults:
     SCOPED_TRACE(text);
     MemoryStore store;
     record(std::string("policy: srtf\ncluster: {nodes: 6, gpus_per_node: 2}\n") + text, store);
-    const Rehearsal rehearsal = rehearsal_of(store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
     EXPECT_GT(rehearsal.recorded.summary.restarts, 0U);
     for (const JobTruth& truth : rehearsal.truth.jobs) EXPECT_EQ(truth.known, WorkKnown::Observed);
     EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
@@ -251,7 +252,7 @@ faults:
   - {at: 50s, kind: crash, job: flat, rank: 0}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
@@ -269,7 +270,7 @@ requests:
   - {at: 30s, job: in-place, scale: {add: 1}}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(rehearsal.truth.timing.restore, Duration::seconds(3));
   EXPECT_GT(rehearsal.truth.timing.checkpoint_interval, Duration::seconds(28));
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
@@ -286,7 +287,7 @@ faults:
   - {at: 40s, kind: preemption_notice, node: 0, notice: 5s}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(rehearsal.truth.timing.stop, Duration::seconds(10));
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
@@ -303,7 +304,7 @@ faults:
   - {at: 2s, node: 0, kind: device_lost, devices: 0}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
@@ -318,7 +319,7 @@ jobs:
   - {name: late, at: 100s, work: 60s}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   const WhatIfRun run = what_if(rehearsal, {{"until", "50s"}});
   const std::vector<JobDifference> jobs = differences(rehearsal, run);
   EXPECT_NE(jobs[0].now, nullptr);
@@ -332,7 +333,7 @@ TEST(WhatIf, OfAnotherPolicyHasTheSameWork) {
   record(drawn(7, "fifo", ""), store);
   MemoryStore truth;
   record(drawn(7, "tiresias", ""), truth);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   const WhatIfRun run = what_if(rehearsal, {{"policy", "tiresias"}});
   // Which is what Tiresias does with the same arrivals in the simulator itself, but for what fifo
   // has never shown: how long a restore and a stop take.
@@ -360,7 +361,7 @@ jobs:
   - {name: last, at: 90s, replicas: 1, work: 200s}
 )",
          store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   const auto known = [&](std::size_t k) { return rehearsal.truth.jobs[k].known; };
   EXPECT_EQ(known(0), WorkKnown::Observed);
   EXPECT_NE(known(1), WorkKnown::Observed);
@@ -459,7 +460,7 @@ TEST(WhatIf, AReportThatIsALittleLateIsNoLossOfWork) {
 TEST(WhatIf, RefusesPathsThatAreTheJournals) {
   MemoryStore store;
   record(drawn(1, "fifo", ""), store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   const auto refused = what_if_scenario(rehearsal, "j.db", "", {{"jobs[0].work", "1s"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.errors().front().text(),
@@ -475,7 +476,7 @@ TEST(WhatIf, RefusesPathsThatAreTheJournals) {
 TEST(WhatIf, OfAnotherClusterHasItsNodes) {
   MemoryStore store;
   record(drawn(2, "fifo", ""), store);
-  const Rehearsal rehearsal = rehearsal_of(store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
   const WhatIfRun more = what_if(rehearsal, {{"cluster.groups[0].nodes", "60"}});
   EXPECT_LT(more.report.summary.queue_avg_s, rehearsal.recorded.summary.queue_avg_s / 10);
   const WhatIfRun none = what_if(rehearsal, {{"cluster.groups[0].nodes", "1"}});
