@@ -172,6 +172,8 @@ class NodeAgent {
   void leave_cluster();
   void forget_cluster();
   void begin_life(const Welcome& welcome);
+  void begin_session(std::uint64_t above = 0);
+  void cannot_be_kept(const Status& why);
 
   void say(const std::string& sentence) const {
     if (host_.say) host_.say(sentence);

@@ -45,6 +45,8 @@ void NodeAgent::say_hello() {
   hello.address = config_.address;
   hello.session = state_.record().session;
   hello.inventory = host_.inventory;
+  hello.folder_id = state_.id();
+  hello.unknown = !state_.record().known;
   connection_.send(hello);
   hello_said_ = true;
 }
@@ -78,35 +80,46 @@ void NodeAgent::heard(const Welcome& welcome) {
 
 /// The durations of a lease hold for a whole session, so new ones begin a new one.
 void NodeAgent::begin_life(const Welcome& welcome) {
-  const bool renewed = agent_.has_value();
   const Status kept = state_.know(welcome.node, welcome.settings);
-  const Status begun = renewed && kept ? state_.begin_session() : kept;
-  if (!begun) {
-    say(begun.errors()[0].text());
-    return connection_.refused({"the node's record cannot be kept", true, {}}, boot_time());
-  }
+  if (!kept) return cannot_be_kept(kept);
+  if (agent_) return begin_session();
   const NodeRecord& record = state_.record();
-  AgentRestarted found{fence_.epoch(), fence_.lease_until(), {}, {}};
+  agent_.emplace(AgentSettings::of(record.node, record.session, record.settings));
+  out_.clear();
+  heard(welcome);
+}
+
+/// Whatever runs here runs on, and is told to the controller as what an agent finds that restarts.
+void NodeAgent::begin_session(std::uint64_t above) {
+  const Status begun = state_.begin_session(above);
+  if (!begun) return cannot_be_kept(begun);
+  welcomed_ = false;
   if (agent_) {
+    AgentRestarted found{fence_.epoch(), fence_.lease_until(), {}, {}};
     for (const auto& [name, worker] : agent_->workers())
       if (worker.state != AgentWorkerState::Waiting) found.living.push_back(worker);
     // The controller may not have heard of them: it was away, or the report is on its way.
     for (const auto& [name, ended] : agent_->ended()) found.ended.push_back(ended);
-  }
-  agent_.emplace(AgentSettings::of(record.node, record.session, record.settings));
-  out_.clear();
-  if (renewed) {
+    const NodeRecord& record = state_.record();
+    agent_.emplace(AgentSettings::of(record.node, record.session, record.settings));
+    out_.clear();
     step_without_acting(found);
     carry_out();
-    welcomed_ = false;
-    return connection_.restart(boot_time());  // The controller must hear of the session.
   }
-  heard(welcome);
+  connection_.restart(boot_time());  // The controller must hear of the session.
+}
+
+void NodeAgent::cannot_be_kept(const Status& why) {
+  say(why.errors()[0].text());
+  connection_.refused({"the node's record cannot be kept", true, {}}, boot_time());
 }
 
 void NodeAgent::heard(const Refusal& refusal) {
-  say("refused: " + refusal.reason);
+  if (whys_.size() < kWhysMax && whys_.insert(refusal.reason).second)
+    say("refused: " + refusal.reason);
   welcomed_ = false;
+  hello_said_ = false;
+  if (refusal.session_above >= state_.record().session) return begin_session(refusal.session_above);
   if (!refusal.again && !state_.record().known && table_.empty()) end_ = AgentEnd::NotWelcome;
   connection_.refused(refusal, boot_time());
 }

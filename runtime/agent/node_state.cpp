@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "core/base/invariant.hpp"
 #include "runtime/shim/stored_record.hpp"
 
 namespace orrery::runtime {
@@ -55,19 +60,39 @@ Result<NodeState> NodeState::open(const std::string& folder) {
           "none of its workers lives");
     out.record_ = *std::move(record);
   }
+  const Status known = out.learn_id();
+  if (!known) return known.errors();
   const Status begun = out.begin_session();
   if (!begun) return begun.errors();
   return out;
 }
 
+// A file of its own: also where what `node` holds is forgotten, the folder is the same.
+Status NodeState::learn_id() {
+  if (const std::optional<std::string> text = read_file(path("id"))) {
+    const char* end = text->data() + text->size();
+    const auto [at, error] = std::from_chars(text->data(), end, id_, 16);
+    if (error == std::errc() && at == end && id_ != 0) return Done{};
+  }
+  invariant(getrandom(&id_, sizeof id_, 0) == static_cast<ssize_t>(sizeof id_),
+            "the kernel gives random bytes");
+  id_ |= 1;
+  std::array<char, 16> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), id_, 16);
+  const std::string_view text(digits.data(), written.ptr);
+  if (!replace_file(path("id"), text, Survives::PowerLoss))
+    return state_refused(path("id"), std::string("it cannot be written: ") + std::strerror(errno));
+  return Done{};
+}
+
 // A machine that comes back under its name with an empty disk knows no earlier life, and the
 // controller, which does, hears nothing from what it takes for one: so lives are numbered by the
 // clock, and where that was set back, one by one.
-Status NodeState::begin_session() {
+Status NodeState::begin_session(std::uint64_t above) {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
-  record_.session =
-      std::max(record_.session + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0)));
+  record_.session = std::max(
+      {record_.session + 1, above + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0))});
   return save();
 }
 

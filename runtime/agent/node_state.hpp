@@ -29,7 +29,7 @@ struct NodeRecord {
 
 /// Holds the folder for one agent at a time:
 ///
-///   lock, node      this
+///   lock, id, node  this
 ///   lease           lease_file.hpp
 ///   socket          worker_socket.hpp
 ///   workers/        worker_table.hpp
@@ -44,8 +44,12 @@ class NodeState {
 
   const NodeRecord& record() const { return record_; }
 
-  /// Begins one more life inside this one, for a node that starts over.
-  Status begin_session();
+  /// Drawn when the folder was made: tells it from any other that a node of this name had. Not 0.
+  std::uint64_t id() const { return id_; }
+
+  /// Begins one more life inside this one, for a node that starts over; its number is above
+  /// `above`.
+  Status begin_session(std::uint64_t above = 0);
 
   /// A controller has told this node's name and number.
   Status know(NodeId node, const Settings& settings);
@@ -58,8 +62,10 @@ class NodeState {
  private:
   NodeState() = default;
 
+  Status learn_id();
   Status save();
 
+  std::uint64_t id_ = 0;
   std::string folder_;  ///< Absolute.
   Descriptor lock_;
   NodeRecord record_;

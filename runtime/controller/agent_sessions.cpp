@@ -22,6 +22,7 @@ void AgentSessions::attach(LinkId link, NodeId id, const Hello& hello, const Pee
   }
   node.link = link;
   node.session = hello.session;
+  node.folder_id = hello.folder_id;
   node.address = hello.address;
   by_link_[link.value] = id;
   NodeFacts& facts = facts_of(id);
@@ -46,9 +47,10 @@ void AgentSessions::detach(LinkId link) {
   by_link_.erase(found);
 }
 
-std::uint64_t AgentSessions::session_of(NodeId node) const {
-  const Node* found = find(node);
-  return found == nullptr ? 0 : found->session;
+AgentSessions::Last AgentSessions::last_of(NodeId id) const {
+  const Node* node = find(id);
+  if (node == nullptr) return {};
+  return {node->session, node->folder_id, node->link.has_value()};
 }
 
 void AgentSessions::renew(NodeId node, Instant heard_of, bool) {

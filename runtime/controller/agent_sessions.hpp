@@ -35,8 +35,14 @@ class AgentSessions final : public NodeStreams {
   /// The stream is over.
   void detach(LinkId link);
 
-  /// The latest session with which an agent of the node has said hello; 0: none.
-  std::uint64_t session_of(NodeId node) const;
+  /// Who said hello last for a node.
+  struct Last {
+    std::uint64_t session = 0;  ///< 0: nobody has, in this term.
+    std::uint64_t folder_id = 0;
+    bool is_connected = false;
+  };
+
+  Last last_of(NodeId node) const;
 
   /// The last record of which an order went to the node; 0 where none did.
   Sequence last_sent(NodeId node) const;
@@ -71,6 +77,7 @@ class AgentSessions final : public NodeStreams {
   struct Node {
     std::optional<LinkId> link;
     std::uint64_t session = 0;
+    std::uint64_t folder_id = 0;
     Sequence last_sent;  ///< Record of the last order that went out, on whichever stream.
     std::string address;
   };

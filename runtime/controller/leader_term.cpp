@@ -133,6 +133,7 @@ LeaderTerm::~LeaderTerm() {
 Status LeaderTerm::open() {
   const State& state = controller_->state();
   begun_at_ = state.sequence.next();
+  nodes_of_before_ = state.nodes.size();
   const Instant now = clock_.now();
   std::vector<Event> opening{{now, now, Origin::External, EpochStarted{epoch_, settings_}}};
   const auto is_known = [&](const NodeGroup& group) {

@@ -179,6 +179,7 @@ class LeaderTerm final : private World, private RunObserver {
   void refuse_pending();
   void declare_pending();
   bool hold_back(std::size_t first);
+  std::optional<Refusal> not_now(NodeId node, const Hello& hello) const;
   void welcome(const PendingAgent& pending, NodeId node, bool fresh);
   void tell_other_ports(NodeId node, PortRange offered);
   void judged(NodeId node, bool usable, const std::string& why);
@@ -211,7 +212,8 @@ class LeaderTerm final : private World, private RunObserver {
   WorkerCredentials credentials_;
   LogRequests logs_;
   NodeChecks checks_;
-  Sequence begun_at_;  ///< The record that begins the epoch.
+  Sequence begun_at_;                ///< The record that begins the epoch.
+  std::size_t nodes_of_before_ = 0;  ///< So many nodes were declared before it.
   bool established_ = false;
   bool halted_ = false;
   Errors store_errors_;  ///< Of a store that refused while the driver did not ask it.

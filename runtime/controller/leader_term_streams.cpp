@@ -1,9 +1,12 @@
 // Nodes that connect to a term over their streams, and what agents report there.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "core/base/coverage_mark.hpp"
+#include "core/cluster/ledger.hpp"
 #include "core/control/epoch_leap.hpp"
 #include "core/leader/own_reports.hpp"
 #include "core/recovery/failure_notes.hpp"
@@ -166,13 +169,49 @@ bool LeaderTerm::hold_back(std::size_t first) {
   return events.empty() || driver_.apply(std::move(events)).has_value();
 }
 
+// An agent's list is believed, so whoever takes the place of an agent before must know what that
+// one has started. Of another state folder it does not: then it waits until nothing of that runs
+// any more, for the node's lease is over.
+std::optional<Refusal> LeaderTerm::not_now(NodeId node, const Hello& hello) const {
+  const AgentSessions::Last last = sessions_.last_of(node);
+  // Which folders there were before this term is not known, only that nodes declared in it had
+  // none.
+  const bool may_have_had_one = node.index() < nodes_of_before_;
+  const bool is_other =
+      last.session == 0 ? hello.unknown && may_have_had_one : hello.folder_id != last.folder_id;
+  if (is_other && !state().nodes[node.index()].silent) {
+    if (last.is_connected)
+      return Refusal{"node " + hello.node +
+                         " is connected with another state folder; end one of the two agents, or "
+                         "give one of them another name",
+                     true,
+                     {}};
+    if (!owners_on(state().ledger, node).empty())
+      return Refusal{"node " + hello.node +
+                         " had another state folder before; it can join once the lease is over "
+                         "under which workers may still run there",
+                     true,
+                     {}};
+  }
+  if (!is_other && hello.session < last.session && last.is_connected)
+    return Refusal{
+        "a later agent of node " + hello.node + " is connected; end one of the two", false, {}};
+  if (hello.session < last.session || (is_other && hello.session == last.session))
+    return Refusal{
+        "another agent of node " + hello.node + " was here since; this one begins a new session",
+        true,
+        {},
+        last.session};
+  return std::nullopt;
+}
+
 void LeaderTerm::welcome(const PendingAgent& pending, NodeId node, bool fresh) {
   if (welcoming_.erase(pending.link.value) == 0) return;  // It has gone meanwhile.
-  if (pending.hello.session < sessions_.session_of(node))
-    return refuse(
-        pending.link,
-        "a later agent of node " + pending.hello.node + " is connected already; end one of the two",
-        false);
+  if (const std::optional<Refusal> why = not_now(node, pending.hello)) {
+    parts_.links.send(pending.link, *why);
+    parts_.links.close(pending.link, why->reason);
+    return;
+  }
   const NodeState& known = state().nodes[node.index()];
   if (parts_.config.node_check && (fresh || known.silent || known.lost_device))
     checks_.want(node, clock_.now());

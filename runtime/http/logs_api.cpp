@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/control/status.hpp"
+
 namespace orrery::http {
 namespace {
 

@@ -21,7 +21,7 @@
 namespace orrery::runtime {
 
 /// Version of these messages; both sides must speak the same one.
-inline constexpr std::uint32_t kLinkVersion = 1;
+inline constexpr std::uint32_t kLinkVersion = 2;
 
 /// One device that an agent has found; bit i of a device mask means the i-th of its inventory.
 struct FoundDevice {
@@ -78,6 +78,8 @@ struct Hello {
   std::string address;        ///< Where its workers can be reached: a host name or numeric address.
   std::uint64_t session = 0;  ///< Higher than in every earlier life of this node's agent.
   Inventory inventory;
+  std::uint64_t folder_id = 0;  ///< Drawn once for its state folder; 0: it has none.
+  bool unknown = false;         ///< No controller has ever welcomed the agent of that folder.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -88,6 +90,8 @@ struct Hello {
     v.field("address", self.address);
     v.field("session", self.session);
     v.field("inventory", self.inventory);
+    v.field("folder_id", self.folder_id);
+    v.field("unknown", self.unknown);
   }
 };
 
@@ -260,15 +264,17 @@ struct Welcome {
 
 /// The stream is of no use and will be closed.
 struct Refusal {
-  std::string reason;  ///< What was found, what was needed; how to mend it.
-  bool again = true;   ///< Whether another try, later or elsewhere, may do better.
-  std::string leader;  ///< Address of the controller that leads, where that is known.
+  std::string reason;               ///< What was found, what was needed; how to mend it.
+  bool again = true;                ///< Whether another try, later or elsewhere, may do better.
+  std::string leader;               ///< Address of the controller that leads, where that is known.
+  std::uint64_t session_above = 0;  ///< Not 0: an agent's next session must have a higher number.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("reason", self.reason);
     v.field("again", self.again);
     v.field("leader", self.leader);
+    v.field("session_above", self.session_above);
   }
 };
 

@@ -85,6 +85,37 @@ TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
   EXPECT_EQ(controller->exit_code_of(kJob), 5);
 }
 
+TEST_F(ConnectionTest, ARefusedSessionIsFollowedByAHigherOneAndNoWorkerEnds) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(kJob,
+                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
+                        1,
+                        Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  std::uint64_t above = 0;
+  controller->set(
+      [&](const StubController& c) { above = c.hellos_.back().session + 3'600'000'000'000u; });
+  controller.reset();
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([&](StubController& c) { c.session_above_ = above; });
+  ASSERT_TRUE(controller->until([&](const StubController& c) {
+    return !c.beats_.empty() && c.beats_.back().session == above + 1 &&
+           c.beats_.back().workers.size() == 1;
+  })) << "whose clock is behind that of an agent before it";
+  controller->set([](const StubController& c) {
+    EXPECT_EQ(c.hellos_.size(), 2u);
+    EXPECT_NE(c.hellos_.front().folder_id, 0u);
+    EXPECT_EQ(c.hellos_.front().folder_id, c.hellos_.back().folder_id);
+    EXPECT_FALSE(c.hellos_.front().unknown) << "it was welcomed before";
+  });
+  std::ofstream(path("go")) << "go";
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller->exit_code_of(kJob), 5);
+}
+
 TEST_F(ConnectionTest, AnEndThatNoControllerHeardIsToldInTheSessionOfOtherDurations) {
   auto controller = std::make_unique<StubController>(address("link"));
   AgentProcess agent(path("state"), address("link"));

@@ -33,5 +33,20 @@ TEST(NodeState, ALifeOnAnEmptyDiskIsHigherThanAllBeforeIt) {
   EXPECT_GT(session_in(scratch.path() / "node"), last);
 }
 
+TEST(NodeState, AFolderKeepsItsIdAndNoOtherHasIt) {
+  const Scratch scratch("node-state");
+  const auto id_of = [&](const char* name) {
+    const auto state = NodeState::open((scratch.path() / name).string());
+    EXPECT_TRUE(state.has_value());
+    return state ? state->id() : 0;
+  };
+  const std::uint64_t id = id_of("node");
+  EXPECT_NE(id, 0u);
+  EXPECT_EQ(id_of("node"), id);
+  EXPECT_NE(id_of("other"), id);
+  std::filesystem::remove_all(scratch.path() / "node");
+  EXPECT_NE(id_of("node"), id) << "a folder that was wiped is another one";
+}
+
 }  // namespace
 }  // namespace orrery::runtime

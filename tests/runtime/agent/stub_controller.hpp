@@ -52,8 +52,9 @@ class StubController final : public LinkListener {
   std::int32_t first_port_ = 5000 + ::getpid() % 3800;
   std::int32_t next_port_ = first_port_;
   bool renews_ = true;
-  std::string refusal_;  ///< Not empty: every agent is refused.
-  std::string leader_;   ///< Told with the refusal.
+  std::string refusal_;              ///< Not empty: every agent is refused.
+  std::string leader_;               ///< Told with the refusal.
+  std::uint64_t session_above_ = 0;  ///< Sessions up to this are refused for it.
   std::vector<Hello> hellos_;
   std::vector<Beat> beats_;
   std::vector<WorkersChanged> reports_;
@@ -152,7 +153,9 @@ class StubController final : public LinkListener {
  private:
   void take(LinkId link, const Hello& hello) {
     hellos_.push_back(hello);
-    if (!refusal_.empty()) return server_->send(link, Refusal{refusal_, true, leader_});
+    if (!refusal_.empty()) return server_->send(link, Refusal{refusal_, true, leader_, 0});
+    if (hello.session <= session_above_)
+      return server_->send(link, Refusal{"a later one was here", true, {}, session_above_});
     link_ = link;
     welcomed_ = false;
     server_->send(link, Welcome{epoch_, node_, settings_, "http://127.0.0.1:1"});
