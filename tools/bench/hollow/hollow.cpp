@@ -30,7 +30,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: bench_hollow [--agents N] [--processes N] [--connections N] [--seconds S] [--ramp S]\n"
     "                    [--replicas N] [--per-job N] [--transport] [--restart]\n"
-    "                    [--controller ADDR --pid PID] [--forecaster PROGRAM [--jobs N]]\n"
+    "                    [--controller ADDR --pid PID] [--jobs N] [--forecaster PROGRAM]\n"
     "\n"
     "Connects N hollow agents (the real state machine, no workers) from processes of their own, "
     "and\n"
@@ -38,12 +38,9 @@ constexpr const char* kUsage =
     "a\n"
     "temporary folder; with --transport one that only answers; with --controller another process.\n"
     "With --replicas, jobs with so many replicas together are submitted to it afterwards; with\n"
-    "--restart it ends and begins anew, and all agents come back at once. With --forecaster "
-    "(orrery-node)\n"
-    "N jobs (4000) are submitted, and it forecasts them all the time while heartbeats are "
-    "measured. "
-    "Prints\n"
-    "one line of JSON;\n"
+    "--restart it ends and begins anew, and all agents come back at once. With --jobs N jobs of\n"
+    "one device are submitted just before heartbeats are measured, and with --forecaster\n"
+    "(orrery-node) they are forecast all the time meanwhile. Prints one line of JSON;\n"
     "fails if an agent lost its lease or a replica did not start.\n";
 
 struct Options {
@@ -58,7 +55,7 @@ struct Options {
   bool restart = false;
   std::string controller;
   std::string forecaster;
-  int jobs = 4000;
+  int jobs = 0;
   int pid = 0;
 };
 
@@ -301,8 +298,9 @@ int run(const Options& options) {
   // Two periods of heartbeats, so that nothing of the connecting is measured.
   std::this_thread::sleep_for(std::chrono::seconds(std::min(options.seconds, 4)));
 
+  if (controller) controller->submit_jobs(options.jobs);
   if (!options.forecaster.empty() && controller)
-    if (!controller->forecast(options.forecaster, options.jobs)) return 2;
+    if (!controller->forecast(options.forecaster)) return 2;
   m.before = cost();
   const std::uint64_t forecasts_before = controller ? controller->forecasts() : 0;
   m.sum_before = fleets.sum();

@@ -41,7 +41,9 @@ class AnsweringController final : public MeasuredController, private runtime::Li
 
   ReplicaStarts start_replicas(int, int, const std::function<void()>&) override { return {}; }
 
-  bool forecast(const std::string&, int) override { return false; }
+  void submit_jobs(int) override {}
+
+  bool forecast(const std::string&) override { return false; }
 
   std::uint64_t forecasts() const override { return 0; }
 
@@ -110,8 +112,11 @@ class WholeController final : public MeasuredController {
     return out;
   }
 
-  bool forecast(const std::string& program, int jobs) override {
+  void submit_jobs(int jobs) override {
     for (int i = 0; i < jobs; ++i) submit("default.asked-" + std::to_string(i), 1);
+  }
+
+  bool forecast(const std::string& program) override {
     runtime::ForecastDeskOptions options;
     options.helper.program = {program, "serve-forecasts"};
     options.helper.policy.name = "fifo";

@@ -27,10 +27,11 @@ class MeasuredController {
                                        int per_job,
                                        const std::function<void()>& progress) = 0;
 
+  /// Submits `jobs` jobs of one device, which run or wait.
+  virtual void submit_jobs(int jobs) = 0;
+
   /// From now on a forecast of all jobs is made all the time, by this program; false: none can be.
-  /// `jobs` jobs of one device are submitted
-  /// before, and run or wait.
-  virtual bool forecast(const std::string& program, int jobs) = 0;
+  virtual bool forecast(const std::string& program) = 0;
 
   /// Forecasts that were answered so far.
   virtual std::uint64_t forecasts() const = 0;
