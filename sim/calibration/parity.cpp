@@ -89,8 +89,12 @@ class Comparison {
  public:
   Comparison(const std::vector<RunFigures>& measured,
              const std::vector<RunFigures>& predicted,
-             const RunFigures& uncalibrated)
-      : measured_(measured), predicted_(predicted), uncalibrated_(uncalibrated) {}
+             const RunFigures& uncalibrated,
+             const HeldOutRatios& held_out)
+      : measured_(measured),
+        predicted_(predicted),
+        uncalibrated_(uncalibrated),
+        held_out_(held_out) {}
 
   Parity take() {
     out_.runs_measured = measured_.size();
@@ -122,11 +126,19 @@ class Comparison {
       }
       row.unmatched = measured_.size() - values.size();
       row.predicted = spread_of(foretold->second);
+      widen(row.figure, row.predicted);
       row.measured = spread_of(values);
       row.measured_s = std::move(values);
       const auto written = uncalibrated.find(key);
       row.uncalibrated_s = written == uncalibrated.end() ? row.predicted.p50 : written->second;
     }
+  }
+
+  void widen(ParityFigure figure, Spread& spread) const {
+    const std::vector<double>& ratios = held_out_[static_cast<std::size_t>(figure)];
+    if (ratios.size() < kHeldOutRatiosMin) return;
+    spread.p10 = std::min(spread.p10, spread.p50 * percentile(ratios, 0.1));
+    spread.p90 = std::max(spread.p90, spread.p50 * percentile(ratios, 0.9));
   }
 
   void add_decisions(const std::string& job) {
@@ -208,6 +220,7 @@ class Comparison {
   const std::vector<RunFigures>& measured_;
   const std::vector<RunFigures>& predicted_;
   const RunFigures& uncalibrated_;
+  const HeldOutRatios& held_out_;
   Parity out_;
 };
 
@@ -250,10 +263,29 @@ std::array<ParityTotal, 3> parity_totals(const std::vector<ParityRow>& rows) {
   return out;
 }
 
+void add_ratios(const RunFigures& measured,
+                const std::vector<RunFigures>& predicted,
+                HeldOutRatios& ratios) {
+  std::map<RowKey, std::vector<double>> foretold;
+  for (const RunFigures& run : predicted)
+    for (const auto& [key, value] : values_of(run)) foretold[key].push_back(value);
+  for (const auto& [key, value] : values_of(measured)) {
+    const auto found = foretold.find(key);
+    if (found == foretold.end()) continue;
+    const double p50 = percentile(found->second, 0.5);
+    // Times of less are made of the ways of messages, and their ratios of nothing.
+    if (std::get<ParityFigure>(key) != ParityFigure::Step && std::min(value, p50) < kParityShortest)
+      continue;
+    if (p50 > 0)
+      ratios[static_cast<std::size_t>(std::get<ParityFigure>(key))].push_back(value / p50);
+  }
+}
+
 Parity compare_runs(const std::vector<RunFigures>& measured,
                     const std::vector<RunFigures>& predicted,
-                    const RunFigures& uncalibrated) {
-  return Comparison(measured, predicted, uncalibrated).take();
+                    const RunFigures& uncalibrated,
+                    const HeldOutRatios& held_out) {
+  return Comparison(measured, predicted, uncalibrated, held_out).take();
 }
 
 }  // namespace orrery::sim

@@ -87,12 +87,30 @@ inline constexpr double kParityShortest = 0.05;
 /// A mean error from which on a row is explained.
 inline constexpr double kParityWrong = 0.05;
 
+/// measured / predicted of runs that the prediction had not learned from: what else varies from run
+/// to run than the times that are learned, and what no learned time holds. By ParityFigure, in the
+/// order in which they were added.
+using HeldOutRatios = std::array<std::vector<double>, 3>;
+
+/// Fewer ratios of a figure tell nothing of its spread.
+inline constexpr std::size_t kHeldOutRatiosMin = 5;
+
+/// Adds those of one run. `predicted`: runs of the model with a calibration from other runs; not
+/// empty.
+void add_ratios(const RunFigures& measured,
+                const std::vector<RunFigures>& predicted,
+                HeldOutRatios& ratios);
+
 /// Compares. `predicted`: runs of the model with a calibration; the median of each figure is the
-/// prediction. `uncalibrated`: one run in which starts, stops, restores and pauses take no time.
-/// The jobs are the same in all, and no list is empty.
+/// prediction. Its p10 and p90 are those of these runs, or the median times the p10 and p90 of
+/// `held_out` where these are further from it: in the way of cross-conformal prediction (V. Vovk,
+/// Annals of Mathematics and Artificial Intelligence 74, 2015). `uncalibrated`: one run in which
+/// starts, stops, restores and pauses take no time. The jobs are the same in all, and no list but
+/// `held_out` is empty.
 Parity compare_runs(const std::vector<RunFigures>& measured,
                     const std::vector<RunFigures>& predicted,
-                    const RunFigures& uncalibrated);
+                    const RunFigures& uncalibrated,
+                    const HeldOutRatios& held_out = {});
 
 /// Totals over several comparisons, such as one for each scenario.
 std::array<ParityTotal, 3> parity_totals(const std::vector<ParityRow>& rows);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
@@ -94,76 +95,115 @@ Result<sim::RunFigures> figures_of_model(const scenarios::Scenario& scenario,
   return sim::run_figures(store, scenario.name, units_of(scenario), Duration::zero());
 }
 
+using AllFigures = std::vector<sim::RunFigures>;
+
+/// Reads the journals of one scenario and predicts them; then, when what all scenarios tell of the
+/// spread is known, compares.
 class ParityMaker {
  public:
   ParityMaker(const LoadedScenario& loaded, const ParityPlan& plan, fs::path journals)
-      : loaded_(loaded), plan_(plan), journals_(std::move(journals)) {}
+      : loaded_(loaded),
+        plan_(plan),
+        journals_(std::move(journals)),
+        scaled_(in_real_time(loaded.scenario)) {}
 
-  Result<ParityScenario> make() {
-    const scenarios::Scenario scaled = in_real_time(loaded_.scenario);
+  Status read(sim::HeldOutRatios& held_out) {
+    auto calibration = learn(kNone);
+    if (!calibration) return calibration.errors();
+    calibration_ = std::move(*calibration);
+    for (std::size_t run = 0; run < plan_.measured; ++run) {
+      auto figures = figures_of_journal(plan_.training + run);
+      if (!figures) return figures.errors();
+      measured_.push_back(std::move(*figures));
+    }
+    auto predicted = predict(calibration_);
+    if (!predicted) return predicted.errors();
+    predicted_ = std::move(*predicted);
+    return hold_out(held_out);
+  }
+
+  Result<ParityScenario> compare(const sim::HeldOutRatios& held_out) {
     ParityScenario out;
     out.name = loaded_.scenario.name;
     out.description = loaded_.scenario.description;
     out.policy = loaded_.scenario.policy.name;
     out.time_scale = loaded_.scenario.time_scale;
-    auto calibration = learn(scaled);
-    if (!calibration) return calibration.errors();
-    out.calibration = std::move(*calibration);
-    std::vector<sim::RunFigures> measured;
-    for (std::size_t run = 0; run < plan_.measured; ++run) {
-      auto figures = figures_of_journal(plan_.training + run, scaled);
-      if (!figures) return figures.errors();
-      measured.push_back(std::move(*figures));
-    }
-    std::vector<sim::RunFigures> predicted;
-    scenarios::Scenario predicting = predicting_scenario(scaled, out.calibration);
-    for (std::size_t run = 0; run < plan_.predicted; ++run) {
-      predicting.timing.spread.draws = run;
-      auto figures = figures_of_model(predicting, loaded_.workload);
-      if (!figures) return figures.errors();
-      predicted.push_back(std::move(*figures));
-    }
-    scenarios::Scenario uncalibrated = scaled;
+    scenarios::Scenario uncalibrated = scaled_;
     uncalibrated.world = scenarios::World::Model;
     uncalibrated.fidelity = scenarios::Fidelity::L0;
     uncalibrated.timing = {};
-    uncalibrated.timing.checkpoint_interval = scaled.timing.checkpoint_interval;
-    uncalibrated.timing.checkpoint_cost = scaled.timing.checkpoint_cost;
+    uncalibrated.timing.checkpoint_interval = scaled_.timing.checkpoint_interval;
+    uncalibrated.timing.checkpoint_cost = scaled_.timing.checkpoint_cost;
     const auto without = figures_of_model(uncalibrated, loaded_.workload);
     if (!without) return without.errors();
-    out.parity = sim::compare_runs(measured, predicted, *without);
-    out.remarks = out.calibration.remarks;
+    out.parity = sim::compare_runs(measured_, predicted_, *without, held_out);
+    out.remarks = calibration_.remarks;
+    out.calibration = std::move(calibration_);
     return out;
   }
 
  private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  /// Each training run is predicted from the others, as those are that are measured from them all.
+  Status hold_out(sim::HeldOutRatios& ratios) const {
+    if (plan_.training < 2) return Done{};
+    for (std::size_t run = 0; run < plan_.training; ++run) {
+      const auto calibration = learn(run);
+      if (!calibration) continue;  // The others alone started nothing.
+      const auto figures = figures_of_journal(run);
+      if (!figures) return figures.errors();
+      const auto predicted = predict(*calibration);
+      if (!predicted) return predicted.errors();
+      sim::add_ratios(*figures, *predicted, ratios);
+    }
+    return Done{};
+  }
+
+  Result<AllFigures> predict(const sim::Calibration& calibration) const {
+    AllFigures out;
+    scenarios::Scenario predicting = predicting_scenario(scaled_, calibration);
+    for (std::size_t run = 0; run < plan_.predicted; ++run) {
+      predicting.timing.spread.draws = run;
+      auto figures = figures_of_model(predicting, loaded_.workload);
+      if (!figures) return figures.errors();
+      out.push_back(std::move(*figures));
+    }
+    return out;
+  }
+
   std::string journal_of(std::size_t run) const {
     return (journals_ / (loaded_.scenario.name + "-" + std::to_string(run + 1)) / "journal.db")
         .string();
   }
 
-  Result<sim::Calibration> learn(const scenarios::Scenario& scaled) const {
+  /// From all training runs but one.
+  Result<sim::Calibration> learn(std::size_t left_out) const {
     std::vector<sim::ObservedTimes> observed;
     for (std::size_t run = 0; run < plan_.training; ++run) {
+      if (run == left_out) continue;
       auto recorded = recorded_journal(journal_of(run), {});
       if (!recorded) return recorded.errors();
-      leave_out_own_starts(scaled, *recorded);
+      leave_out_own_starts(scaled_, *recorded);
       observed.push_back(sim::observed_times(*recorded, kJournalNoise));
     }
     return sim::fit(observed, kJournalNoise);
   }
 
-  Result<sim::RunFigures> figures_of_journal(std::size_t run,
-                                             const scenarios::Scenario& scaled) const {
+  Result<sim::RunFigures> figures_of_journal(std::size_t run) const {
     const std::string path = journal_of(run);
     auto store = runtime::SqliteStore::open(path, runtime::SqliteStore::Access::ReadOnly);
     if (!store) return store.errors();
-    return sim::run_figures(**store, path, units_of(scaled), kJournalNoise);
+    return sim::run_figures(**store, path, units_of(scaled_), kJournalNoise);
   }
 
   const LoadedScenario& loaded_;
   const ParityPlan& plan_;
   fs::path journals_;
+  scenarios::Scenario scaled_;
+  sim::Calibration calibration_;
+  AllFigures measured_;
+  AllFigures predicted_;
 };
 
 /// The journal of a run out of the scratch folder, with what SQLite keeps beside it.
@@ -254,9 +294,15 @@ Result<std::vector<ParityScenario>> run_parity_plan(const std::vector<LoadedScen
       append(errors, kept.errors());
   }
   if (!errors.empty()) return errors;
-  std::vector<ParityScenario> out;
+  std::vector<ParityMaker> makers;
+  sim::HeldOutRatios held_out;
   for (const LoadedScenario& loaded : scenarios) {
-    auto made = ParityMaker(loaded, plan, journals).make();
+    makers.emplace_back(loaded, plan, journals);
+    if (const Status read = makers.back().read(held_out); !read) return read.errors();
+  }
+  std::vector<ParityScenario> out;
+  for (ParityMaker& maker : makers) {
+    auto made = maker.compare(held_out);
     if (!made) return made.errors();
     out.push_back(std::move(*made));
   }

@@ -87,6 +87,31 @@ TEST(Parity, SaysWhereTheSlowerWorldWasSlower) {
                                                testing::HasSubstr("most of it while"))));
 }
 
+TEST(Parity, ForetellsWhatRunsThatWereNotLearnedFromVaryBy) {
+  const RunFigures run = figures("{start: 6s, stop: 1s}");
+  // Between 5 % quicker and 15 % slower than foretold, each job of a run alike.
+  std::vector<RunFigures> others;
+  for (int percent = -5; percent <= 15; ++percent) {
+    RunFigures& other = others.emplace_back(run);
+    for (JobFigures& job : other.jobs) *job.completed_s *= 1 + percent / 100.0;
+  }
+  HeldOutRatios ratios;
+  for (const RunFigures& other : others) add_ratios(other, {run}, ratios);
+  EXPECT_EQ(ratios[static_cast<int>(ParityFigure::Completion)].size(), 2 * others.size());
+  const auto completion = static_cast<int>(ParityFigure::Completion);
+  EXPECT_LT(compare_runs(others, {run}, run).totals[completion].inside, 0.06)
+      << "runs of the model alone do not vary";
+  const Parity parity = compare_runs(others, {run}, run, ratios);
+  EXPECT_NEAR(parity.totals[completion].inside, 0.8, 0.05);
+  for (const ParityRow& row : parity.rows) {
+    if (row.figure != ParityFigure::Completion) continue;
+    EXPECT_NEAR(row.predicted.p10, 0.97 * row.predicted.p50, 1e-6);
+    EXPECT_NEAR(row.predicted.p90, 1.13 * row.predicted.p50, 1e-6);
+  }
+  EXPECT_EQ(parity.totals[static_cast<int>(ParityFigure::Recovery)].inside, 1)
+      << "they have no part in another figure's";
+}
+
 TEST(Parity, CountsWhatOneWorldAloneHas) {
   const RunFigures run = figures("{start: 6s, stop: 1s}");
   RunFigures without = run;
