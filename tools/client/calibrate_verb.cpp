@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tools/client/all_reduce_fit.hpp"
@@ -14,6 +13,7 @@
 #include "tools/client/session.hpp"
 #include "tools/client/verbs.hpp"
 #include "tools/console/calibration_table.hpp"
+#include "tools/console/whole_file.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -112,10 +112,7 @@ Status check_writable(const std::string& path) {
 }
 
 Status write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file) return Done{};
+  if (write_whole_file(path, text)) return Done{};
   return cannot_be_written(path);
 }
 

@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "tools/console/whole_file.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -155,10 +156,7 @@ Status OutputFolder::finish() {
 }
 
 Status write_file(const fs::path& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (file) return Done{};
+  if (write_whole_file(path, text)) return Done{};
   return Error{.subject = path.string(),
                .message = "cannot be written: " + std::string(std::strerror(errno)) +
                           "; free space there or name another folder"};

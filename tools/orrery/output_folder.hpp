@@ -55,7 +55,7 @@ class OutputFolder {
   int lock_ = -1;                  // Of a sibling that others may take up; the kernel drops it.
 };
 
-/// Writes a whole file; errors name it and the system's reason.
+/// write_whole_file(); errors name it and the system's reason.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace orrery::cli

@@ -275,9 +275,7 @@ class StormSeeds {
       bytes.varint(last);
     }
     bytes.string(encoded(out_.figures));
-    const fs::path half = work_.progress_file.string() + ".half";
-    std::error_code code;
-    if (write_file(half, bytes.text())) fs::rename(half, work_.progress_file, code);
+    (void)write_file(work_.progress_file, bytes.text());  // Without it, it begins at its begin.
     keep_at_ = SteadyClock::now() + kKeepEvery;
   }
 
