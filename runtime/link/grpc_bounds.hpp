@@ -3,12 +3,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
+
+#include "core/record/version.hpp"
+#include "runtime/link/messages.hpp"
 
 namespace orrery::runtime {
 
-/// Both sides name the version of their records when a stream opens, under this key, and a stream
-/// counts as open once both names have been read and are the same.
+/// Both sides name the versions of their records and messages when a stream opens, under this key,
+/// and a stream counts as open once both names have been read and are the same.
 inline constexpr const char* kRecordVersionKey = "orrery-record-version";
+
+/// "RECORDS.MESSAGES", for example "4.2".
+inline std::string spoken_version() {
+  return std::to_string(kRecordVersion) + "." + std::to_string(kLinkVersion);
+}
 
 /// Small messages that leave together have at most so many bytes.
 constexpr std::size_t batch_bytes(std::size_t message_bytes_max) {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
-#include "core/record/version.hpp"
 #include "runtime/config/address.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
@@ -112,7 +111,7 @@ void ClientStream::begin(const std::shared_ptr<grpc::Channel>& channel, Duration
   self_ = shared_from_this();
   count_.add();
   context_.emplace();
-  context_->AddMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
+  context_->AddMetadata(kRecordVersionKey, spoken_version());
   link::AgentLink::Stub(channel).async()->Attach(&*context_, this);
   AddHold();
   if (!timeout.is_forever()) {
@@ -183,7 +182,7 @@ void ClientStream::end() {
 std::string ClientStream::wrong_greeting() const {
   const auto& metadata = context_->GetServerInitialMetadata();
   const auto version = metadata.find(kRecordVersionKey);
-  const std::string needed = std::to_string(kRecordVersion);
+  const std::string needed = spoken_version();
   if (version == metadata.end())
     return {};  // A refusal, whose status tells more, or no controller.
   const std::string found(version->second.data(), version->second.size());

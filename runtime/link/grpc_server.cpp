@@ -15,7 +15,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/record/version.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
 #include "runtime/link/handoff.hpp"
@@ -339,7 +338,7 @@ std::optional<grpc::Status> GrpcServer::refusal(const grpc::CallbackServerContex
                             ", needed one of an agent; make it with orrery certs agent NODE");
   const auto& metadata = context.client_metadata();
   const auto version = metadata.find(kRecordVersionKey);
-  const std::string needed = std::to_string(kRecordVersion);
+  const std::string needed = spoken_version();
   if (version == metadata.end() || version->second != needed) {
     const std::string found =
         version == metadata.end()
@@ -390,7 +389,7 @@ grpc::ServerBidiReactor<link::Batch, link::Batch>* GrpcServer::Attach(
     if (!stream->name().empty()) ++by_name_[stream->name()];
     streams_.emplace(id, stream);
   }
-  context->AddInitialMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
+  context->AddInitialMetadata(kRecordVersionKey, spoken_version());
   listener_.on_open(id, peer);
   stream->begin();
   return stream.get();

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "core/record/version.hpp"
+#include "runtime/link/grpc_bounds.hpp"
+#include "runtime/link/messages.hpp"
 #include "runtime/proto/agent_link.grpc.pb.h"
 #include "tests/runtime/link/listening.hpp"
 
@@ -17,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string kKey = "orrery-record-version";
-const std::string kOurs = std::to_string(kRecordVersion);
+const std::string kOurs = spoken_version();
 const std::string kOther = std::to_string(kRecordVersion + 1);
 
 /// An agent that says what it likes.
@@ -49,14 +51,22 @@ TEST(LinkMismatch, TheServerRefusesAnotherVersion) {
                                 HasSubstr("version " + kOurs),
                                 HasSubstr("run the same release"));
   EXPECT_THAT(client.talk(kOther, {}).error_message(), names_both);
+  const std::string records = std::to_string(kRecordVersion);
+  for (const std::string& messages : {std::string(), "." + std::to_string(kLinkVersion - 1)})
+    EXPECT_THAT(client.talk(records + messages, {}).error_message(),
+                AllOf(HasSubstr("record version " + records + messages + ", "),
+                      HasSubstr("version " + kOurs)));
   EXPECT_THAT(client.talk("", {}).error_message(), HasSubstr("no record version"));
   EXPECT_TRUE(side.heard.empty()) << "the listener heard of a stream that was refused";
 
   link::Batch batch;
   batch.set_record_version(kRecordVersion + 1);
-  EXPECT_THAT(client.talk(kOurs, batch).error_message(), names_both);
+  const auto names_records = AllOf(HasSubstr("record version " + kOther),
+                                   HasSubstr("version " + std::to_string(kRecordVersion)),
+                                   HasSubstr("run the same release"));
+  EXPECT_THAT(client.talk(kOurs, batch).error_message(), names_records);
   ASSERT_TRUE(side.wait([&] { return side.heard[side.last()].closed; }));
-  EXPECT_THAT(side.heard[side.last()].why, names_both);
+  EXPECT_THAT(side.heard[side.last()].why, names_records);
 }
 
 TEST(LinkMismatch, TheServerRefusesWhatDoesNotDecode) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/link/grpc_bounds.hpp"
 #include "runtime/proto/agent_link.grpc.pb.h"
 #include "tests/runtime/link/certificates.hpp"
 #include "tests/runtime/link/listening.hpp"
@@ -104,7 +105,7 @@ TEST(LinkTls, WithoutACertificateNoPeerGetsIn) {
   options.pem_root_certs = text_of_file(authority.ca_file());
   const auto channel = grpc::CreateChannel(server.link->address(), grpc::SslCredentials(options));
   grpc::ClientContext context;
-  context.AddMetadata("orrery-record-version", "4");
+  context.AddMetadata(kRecordVersionKey, spoken_version());
   const auto stub = link::AgentLink::NewStub(channel);
   const auto stream = stub->Attach(&context);
   link::Batch batch;
