@@ -131,6 +131,17 @@ JobSpec effective_spec(const JobState& job) {
   return spec;
 }
 
+JobSpec effective_spec(const JobState& job, const JobSpec& wanted) {
+  JobSpec spec = effective_spec(job);
+  for (std::size_t r = 0; r < spec.roles.size() && r < wanted.roles.size(); ++r) {
+    const RoleSpec& has = job.spec->roles[r];
+    if (!has.is_elastic() || !wanted.roles[r].is_elastic()) continue;
+    spec.roles[r].min_replicas = has.min_replicas;
+    spec.roles[r].max_replicas = has.max_replicas;
+  }
+  return spec;
+}
+
 std::vector<SpecChange> changes_between(const JobSpec& has, const JobSpec& wanted) {
   constexpr std::array<std::string_view, 2> kApart{"roles", "failover"};
   std::vector<SpecChange> out;

@@ -19,6 +19,10 @@ struct SpecChange {
 /// What a job is now: its specification with the numbers of replicas that were set since.
 JobSpec effective_spec(const JobState& job);
 
+/// The same beside what a file wants: a range of replicas is held against a range, whatever number
+/// inside it was set since; a fixed number is held against the number that was set.
+JobSpec effective_spec(const JobState& job, const JobSpec& wanted);
+
 /// Every field in which `wanted` differs from `has`, in the order of the specification; empty where
 /// they are equal.
 std::vector<SpecChange> changes_between(const JobSpec& has, const JobSpec& wanted);

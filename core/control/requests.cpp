@@ -203,23 +203,25 @@ void take_new_size(Step& step, JobState& job, bool queued) {
   state.due.capacity = true;
 }
 
-// Why a live job cannot become what `wanted` says; empty where it can.
-std::string why_not_changed(const JobState& job, const JobSpec& wanted) {
-  if (const Errors errors = check_spec(wanted); !errors.empty()) return text_of(errors);
-  std::string fields;
-  for (const SpecChange& change : changes_between(effective_spec(job), wanted))
-    if (!change.in_place) fields += (fields.empty() ? "" : ", ") + change.field;
-  if (!fields.empty())
-    return job.spec->name + ": " + fields +
-           " would change, which a live job cannot take over; delete the job and submit it anew";
-  const RoleSpec& role = wanted.roles[job.row.elastic.index()];
-  if (role.is_elastic() && job.row.preemptible && job.row.holds &&
-      role.min_replicas > job.row.replicas)
-    return job.spec->name + ": role " + role.name + " has " + std::to_string(job.row.replicas) +
-           " replicas and would need " + std::to_string(role.min_replicas) +
-           " at least; wait until its policy has given it so many, or delete the job and submit it "
-           "anew";
-  return {};
+// What a role is to have of a job that becomes `wanted`; 0: what its policy decides. A number that
+// a user has set inside a range stays as far as the new range allows; a role that has what its file
+// said has what the new one says. Before rules 4 a new file undid all that users had set.
+std::int32_t target_after_change(const State& state,
+                                 const JobState& job,
+                                 const JobSpec& wanted,
+                                 RoleIndex role) {
+  const RoleSpec& from = job.spec->roles[role.index()];
+  const RoleSpec& to = wanted.roles[role.index()];
+  const bool keeps_numbers = state.settings.rules >= 4 && to.is_elastic();
+  if (is_sized_by_policy(job, role) && to.is_elastic()) {
+    const bool same_range =
+        from.min_replicas == to.min_replicas && from.max_replicas == to.max_replicas;
+    const bool was_set = role.index() < job.targets->size();
+    return keeps_numbers && same_range && was_set ? (*job.targets)[role.index()] : 0;
+  }
+  const std::int32_t has = job.target(role);
+  if (!keeps_numbers || has == from.min_replicas) return to.min_replicas;
+  return std::max(to.min_replicas, size_at_most(wanted, role, std::min(has, to.max_replicas)));
 }
 
 // The specification of a job becomes another one, which differs only in what may change.
@@ -237,15 +239,12 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
   const std::int32_t had = job.target(row.elastic);
   job.sized_by_user = row.preemptible && !after.is_elastic() &&
                       (job.sized_by_user || before.is_elastic() || had != after.min_replicas);
-  job.spec = spec;
   // Written out, so that a change of membership under way looks at them once it is over.
-  std::vector<std::int32_t>& targets = job.targets.edit();
-  targets.assign(job.role_count(), 0);
-  for (std::size_t r = 0; r < job.role_count(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (!is_sized_by_policy(job, role) || !spec->roles[r].is_elastic())
-      targets[r] = spec->roles[r].min_replicas;
-  }
+  std::vector<std::int32_t> targets(job.role_count(), 0);
+  for (std::size_t r = 0; r < targets.size(); ++r)
+    targets[r] = target_after_change(state, job, *spec, RoleIndex{static_cast<std::uint16_t>(r)});
+  job.targets.edit() = std::move(targets);
+  job.spec = spec;
   row.priority = spec->priority;
   row.estimate = spec->estimate;
   row.estimate_source = spec->estimate_source;
@@ -514,6 +513,25 @@ std::string why_refused(const State& state, const std::shared_ptr<const JobSpec>
   return errors.empty() ? misplaced(state, spec) : "";
 }
 
+std::string why_not_changed(const State& state, const JobState& job, const JobSpec& wanted) {
+  if (const Errors errors = check_spec(wanted); !errors.empty()) return text_of(errors);
+  const JobSpec has = state.settings.rules >= 4 ? effective_spec(job, wanted) : effective_spec(job);
+  std::string fields;
+  for (const SpecChange& change : changes_between(has, wanted))
+    if (!change.in_place) fields += (fields.empty() ? "" : ", ") + change.field;
+  if (!fields.empty())
+    return job.spec->name + ": " + fields +
+           " would change, which a live job cannot take over; delete the job and submit it anew";
+  const RoleSpec& role = wanted.roles[job.row.elastic.index()];
+  if (role.is_elastic() && job.row.preemptible && job.row.holds &&
+      role.min_replicas > job.row.replicas)
+    return job.spec->name + ": role " + role.name + " has " + std::to_string(job.row.replicas) +
+           " replicas and would need " + std::to_string(role.min_replicas) +
+           " at least; wait until its policy has given it so many, or delete the job and submit it "
+           "anew";
+  return {};
+}
+
 void on_event(Step& step, const ScaleRequested& event) {
   constexpr std::size_t kKind = 4;
   State& state = step.state;
@@ -548,7 +566,7 @@ void on_event(Step& step, const JobChanged& event) {
     ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kind);
     return answer(step, event.request, event.job, false, why_not_there(job));
   }
-  const std::string why = why_not_changed(*job, *event.spec);
+  const std::string why = why_not_changed(state, *job, *event.spec);
   if (!why.empty()) {
     ignore(step, job, Ignored::BadSpecification, kind);
     return answer(step, event.request, event.job, false, why);

@@ -33,7 +33,8 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// fails says whose fault it was, and that is charged; a job with seats is held against its quota
 /// device by device at the size that a plan gives it; parts of one device make no partners; a spare
 /// that comes back is called for what waits for one; a relaunch keeps to the scope that the role's
-/// response names; budgets are refilled by the time of the last incident, preemptions among them.
+/// response names; budgets are refilled by the time of the last incident, preemptions among them; a
+/// number of replicas that a user has set inside a range outlasts another file of the job.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

@@ -126,8 +126,8 @@ Then leave_it(const ApplicationPtr& application, std::string result, std::string
 }
 
 // What is to be done with a job of the name.
-Then compare(const ApplicationPtr& application, const JobState& job) {
-  const JobSpec has = effective_spec(job);
+Then compare(const ApplicationPtr& application, const ControlView& view, const JobState& job) {
+  const JobSpec has = effective_spec(job, *application->spec());
   const std::vector<SpecChange> changes = changes_between(has, *application->spec());
   const std::string phase(to_string(job.row.phase));
   if (changes.empty()) return leave_it(application, "unchanged", phase);
@@ -145,6 +145,8 @@ Then compare(const ApplicationPtr& application, const JobState& job) {
                     "differs",
                     "differs in " + fixed +
                         ", which cannot change while it lives; delete it, then apply again");
+  if (const std::string why = why_not_changed(view.state, job, *application->spec()); !why.empty())
+    return leave_it(application, "refused", why);
   return [=, id = job.row.id] {
     ask(application, JobChanged{0, id, application->spec()}, "changed", fields);
   };
@@ -155,7 +157,7 @@ void apply_next(const ApplicationPtr& application) {
   application->client.look(application->call, [application](const ControlView& view) -> Then {
     const JobState* job = view.state.find(view.state.named(application->spec()->name));
     if (job == nullptr || job->deleted) return submit_it(application, view);
-    return compare(application, *job);
+    return compare(application, view, *job);
   });
 }
 

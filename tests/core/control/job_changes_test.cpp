@@ -98,6 +98,71 @@ TEST(Change, GoesBackToAnOlderFileAfterScaling) {
   EXPECT_TRUE(effective_spec(h.job(id)) == job("a").replicas(2).spec());
 }
 
+// A change of the priority alone undid the user's number.
+TEST(Change, ANumberSetInsideARangeStaysAsFarAsTheNewRangeAllows) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId id = h.running(job("a").replicas(1, 8), 1);
+  const auto replicas_after = [&](const JobBuilder& wanted) {
+    h.step(changed(id, wanted));
+    EXPECT_TRUE(h.last_answer().accepted) << h.last_answer().message;
+    h.settle();
+    return h.row(id).replicas;
+  };
+  EXPECT_EQ(replicas_after(job("a").replicas(2, 8)), 2) << "what its file said";
+  h.step(set_size(id, 6));
+  h.settle();
+  EXPECT_TRUE(changes_between(effective_spec(h.job(id), job("a").replicas(2, 8).spec()),
+                              job("a").replicas(2, 8).spec())
+                  .empty());
+  EXPECT_EQ(replicas_after(job("a").replicas(2, 8).priority(5)), 6);
+  EXPECT_EQ(replicas_after(job("a").replicas(1, 7)), 6);
+  EXPECT_EQ(replicas_after(job("a").replicas(1, 4)), 4);
+  EXPECT_EQ(replicas_after(job("a").replicas(5, 8)), 5);
+  EXPECT_EQ(replicas_after(job("a").replicas(3)), 3);
+  EXPECT_EQ(replicas_after(job("a").replicas(1, 8)), 1) << "a fixed number was its file's";
+}
+
+// The range of a second role was taken for one that its job did not have.
+TEST(Change, ARangeOfALaterRoleIsKnownWhateverWasSet) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const auto with_range = [](std::int32_t min, std::int32_t max) {
+    JobBuilder out = job("a").role("b", 1);
+    out.raw().roles[1].min_replicas = min;
+    out.raw().roles[1].max_replicas = max;
+    return out;
+  };
+  const JobId id = h.running(with_range(1, 5), 1);
+  h.step({ScaleRequested{7, id, RoleIndex{1}, ScaleMode::Set, 3, true}});
+  h.step(changed(id, with_range(1, 5).priority(9)));
+  EXPECT_TRUE(h.last_answer().accepted) << h.last_answer().message;
+  EXPECT_EQ(h.job(id).target(RoleIndex{1}), 3);
+  h.step(changed(id, with_range(1, 2)));
+  EXPECT_TRUE(h.last_answer().accepted) << h.last_answer().message;
+  EXPECT_EQ(h.job(id).target(RoleIndex{1}), 2);
+}
+
+TEST(Change, ABoundThatAUserSetOutlastsTheSameFileAndNoOther) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId id = h.running(job("a").elastic(1, 8), 2);
+  h.step(set_size(id, 3));
+  h.step(changed(id, job("a").elastic(1, 8).priority(1)));
+  EXPECT_EQ(h.row(id).max_replicas, 3);
+  h.step(changed(id, job("a").elastic(1, 6)));
+  EXPECT_EQ(h.row(id).max_replicas, 6);
+}
+
+TEST(Change, UndoesWhatUsersSetUnderOlderRules) {
+  Settings older;
+  older.rules = 3;
+  ControllerHarness h({nodes_of(1, 8)}, older);
+  const JobId id = h.running(job("a").replicas(1, 8), 1);
+  h.step(set_size(id, 6));
+  h.settle();
+  h.step(changed(id, job("a").replicas(1, 8).priority(5)));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 1);
+}
+
 TEST(Change, BoundsOfAnElasticJobAreThoseOfItsPolicy) {
   ControllerHarness h({nodes_of(1, 8)});
   const JobId id = h.running(job("a").elastic(1, 8), 4);

@@ -16,8 +16,8 @@
 
 namespace orrery::tests {
 
-/// Reads "NAME [REPLICAS]" a line as a job; "bad" is refused, "image" brings a warning, "on-nodes"
-/// is read with the nodes of the cluster.
+/// Reads "NAME [REPLICAS [REPLICAS_MAX]]" a line as a job; "bad" is refused, "image" brings a
+/// warning, "on-nodes" is read with the nodes of the cluster.
 inline Result<http::ReadJobs> read_job_lines(const http::JobText& text) {
   http::ReadJobs out;
   std::string_view rest = text.text;
@@ -38,8 +38,12 @@ inline Result<http::ReadJobs> read_job_lines(const http::JobText& text) {
     } else if (!one.empty()) {
       const std::size_t space = one.find(' ');
       JobBuilder job{std::string(one.substr(0, space))};
-      if (space != std::string_view::npos)
-        job.replicas(std::stoi(std::string(one.substr(space + 1))));
+      if (space != std::string_view::npos) {
+        const std::string numbers(one.substr(space + 1));
+        std::size_t low_size = 0;
+        const int low = std::stoi(numbers, &low_size);
+        job.replicas(low, low_size < numbers.size() ? std::stoi(numbers.substr(low_size)) : low);
+      }
       out.jobs.push_back(job.spec());
     }
   }

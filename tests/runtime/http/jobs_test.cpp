@@ -177,6 +177,34 @@ TEST_F(JobsTest, ApplyBringsJobsToWhatTheTextSays) {
   EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 2").json()["jobs"][0]["result"], "unchanged");
 }
 
+// Each apply undid the number that was set, and said "changed" for ever.
+TEST_F(JobsTest, ApplyOfTheSameRangeLeavesTheNumberThatWasSetInsideIt) {
+  const JobId id = control.running(JobBuilder("a").replicas(1, 8).spec(), 1);
+  EXPECT_EQ(post("/api/v1/jobs/a/scale", R"({"replicas":4})").status, 200);
+  for (const std::string dry : {"&dry_run=1", ""}) {
+    const Answer answer = post("/api/v1/jobs?apply=1" + dry, "a 1 8\n");
+    EXPECT_EQ(answer.json()["jobs"][0]["result"], "unchanged") << answer.body;
+    EXPECT_EQ(target(id), 4);
+  }
+  const Json other = Json::parse(
+      R"([{"name":"default.a","result":"changed",
+           "detail":"roles.worker.replicas from 1 to 8 to 1 to 3"}])");
+  EXPECT_EQ(post("/api/v1/jobs?apply=1&dry_run=1", "a 1 3\n").json()["jobs"], other);
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 1 3\n").json()["jobs"], other);
+  EXPECT_EQ(target(id), 3) << "as many as are allowed";
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 1 3\n").json()["jobs"][0]["result"], "unchanged");
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 2\n").json()["jobs"][0]["result"], "changed");
+  EXPECT_EQ(target(id), 2);
+}
+
+TEST_F(JobsTest, ATrialOfApplySaysWhatWouldBeRefused) {
+  control.running(JobBuilder("a").spec(), 1);
+  const Answer trial = post("/api/v1/jobs?apply=1&dry_run=1", "a 0\n");
+  EXPECT_EQ(trial.status, 409);
+  EXPECT_EQ(trial.json()["jobs"][0]["result"], "refused");
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 0\n").body, trial.body);
+}
+
 TEST_F(JobsTest, ApplyLeavesWhatCannotChangeAndSaysWhy) {
   JobSpec other = JobBuilder("a").spec();
   other.roles[0].environment = {{"A", "b"}};
