@@ -42,7 +42,7 @@ std::string_view in_words(Reason reason) {
     case Reason::WorkerFailed:
       return "a worker failed";
     case Reason::WorkerLost:
-      return "a worker was deleted from outside";
+      return "a worker was lost: deleted from outside, or killed as the lease of its node ran out";
     case Reason::NodeLost:
       return "a node was lost";
     case Reason::BackoffLimitReached:

@@ -51,7 +51,10 @@ std::string shell_in_words(std::int32_t exit_code) {
 std::string end_in_words(const WorkerFailure& failure) {
   if (failure.reason == Reason::WorkerHung) return "made no progress for too long";
   if (failure.reason == Reason::StartDeadline) return "was not ready in time";
-  if (failure.reason == Reason::WorkerLost) return "was deleted from outside";
+  if (failure.reason == Reason::WorkerLost)
+    return failure.sentence.empty()
+               ? "was deleted from outside, or killed as the lease of its node ran out"
+               : "was lost";
   if (failure.exit_code > 128 && failure.exit_code < 193)
     return signal_in_words(failure.exit_code - 128);
   if (failure.exit_code == 0) return "did not start";

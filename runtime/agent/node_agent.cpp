@@ -388,16 +388,27 @@ bool NodeAgent::was_told_to_end(const WorkerName& worker) const {
                                               known->second.state == AgentWorkerState::Killed);
 }
 
+bool NodeAgent::was_fenced(const WorkerName& worker) const {
+  if (!agent_) return false;
+  const auto known = agent_->workers().find(worker);
+  return known != agent_->workers().end() && known->second.fenced;
+}
+
 void NodeAgent::send_notice(const WorkerEnd& end) {
+  const WorkerName name = end.record.name();
+  // To its shim it was killed by the agent like any other.
+  const bool fenced = end.status.kind == EndKind::Exited && was_fenced(name);
   const bool failed = end.status.kind != EndKind::Exited || end.status.exit_code != 0;
-  if (!failed || (end.status.kind == EndKind::Exited && was_told_to_end(end.record.name()))) return;
+  if (!failed || (end.status.kind == EndKind::Exited && was_told_to_end(name) && !fenced)) return;
   WorkerNotice notice{
       end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}, true};
+  if (fenced) notice.sentence = "the lease of its node ran out, so it was killed there";
   if (notice.sentence.empty())
     notice.sentence = "it ended with " + std::to_string(end.status.exit_code);
-  notice.log_tail =
-      read_file(table_.folder_of(end.record.name()) + "/tail", kLogTailBytes).value_or("");
-  say("worker " + folder_name_of(end.record.name()) + ": " + notice.sentence);
+  // What it wrote has no part in it.
+  if (!fenced)
+    notice.log_tail = read_file(table_.folder_of(name) + "/tail", kLogTailBytes).value_or("");
+  say("worker " + folder_name_of(name) + ": " + notice.sentence);
   tell_later(std::move(notice));
 }
 

@@ -125,6 +125,7 @@ class NodeAgent {
   bool is_ready_at_hello(const WorkerRecord& worker) const;
   void take_starts(const std::vector<int>& readable);
   bool was_told_to_end(const WorkerName& worker) const;
+  bool was_fenced(const WorkerName& worker) const;
   void send_notice(const WorkerEnd& end);
   void send_notice(const FailedStart& failed, bool is_warning = false);
   void tell_later(WorkerNotice notice);

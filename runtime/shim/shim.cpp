@@ -91,7 +91,7 @@ bool Shim::fence_is_over() {
 bool Shim::start() {
   if (fence_is_over()) {
     status_.kind = EndKind::Fenced;
-    status_.reason = "the agent's lease was over before the worker started";
+    status_.reason = "the lease of its node ran out before it started";
     return false;
   }
   // Without a group the worker is found by its session and its mark.
@@ -127,7 +127,7 @@ void Shim::record_processes() {
 void Shim::live() {
   while (!ended_) {
     if (!killing_ && fence_is_over())
-      kill_all(EndKind::Fenced, "the agent's lease was over: killed by the fence");
+      kill_all(EndKind::Fenced, "the lease of its node ran out, so it was killed there");
     if (killing_) kill_once();
     wait_for_something();
     take_signals();

@@ -175,6 +175,23 @@ TEST(FailureNotes, ASignalIsNamedAndAStartThatFailedSaysWhy) {
   EXPECT_THAT(status(h, unstarted).message, HasSubstr("did not start: /no/program: not found"));
 }
 
+// A worker that its node had killed for its lease was told as one that somebody had deleted.
+TEST(FailureNotes, ALossNamesBothCausesOrTheOneThatItsNodeTells) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a"), 1);
+  const Worker worker = h.job(id).workers[0];
+  h.lose(id, 0);
+  const std::string causes = "deleted from outside, or killed as the lease of its node ran out";
+  EXPECT_THAT(status(h, id).message, HasSubstr("a worker was lost: " + causes));
+  ASSERT_THAT(status(h, id).failures, SizeIs(1));
+  EXPECT_THAT(status(h, id).failures[0].message, HasSubstr("was " + causes));
+  FailureExplained said = explained(id, worker, "");
+  said.sentence = "the lease of its node ran out, so it was killed there";
+  h.step(said);
+  EXPECT_THAT(status(h, id).failures[0].message,
+              HasSubstr("on node-0 was lost: the lease of its node ran out, so it was killed"));
+}
+
 TEST(FailureNotes, TextsAreBounded) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").limit(0), 1);

@@ -53,11 +53,20 @@ class NodeLeaseTest : public AgentTest {
     RecordProperty("spare_ms", static_cast<int>(spare.ns / 1'000'000));
     EXPECT_GT(spare, Duration::zero());
   }
+
+  void expect_lease_is_told() {
+    EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.notices_.empty(); }));
+    controller_.set([](const StubController& c) {
+      EXPECT_EQ(c.notices_[0].sentence, "the lease of its node ran out, so it was killed there");
+    });
+  }
 };
 
-TEST_F(NodeLeaseTest, AnAgentWithoutAnswersFencesItself) {
+// The controller was told nothing of it, and said that somebody had deleted the worker.
+TEST_F(NodeLeaseTest, AnAgentWithoutAnswersFencesItselfAndSaysSo) {
   expect_fenced_before(controllers_deadline());
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+  expect_lease_is_told();
 }
 
 TEST_F(NodeLeaseTest, ShimsFenceWhereTheAgentIsStopped) {
@@ -65,6 +74,7 @@ TEST_F(NodeLeaseTest, ShimsFenceWhereTheAgentIsStopped) {
   expect_fenced_before(controllers_deadline());
   agent_.signal(SIGCONT);
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+  expect_lease_is_told();
 }
 
 TEST_F(NodeLeaseTest, ShimsFenceWhereTheAgentIsDead) {
