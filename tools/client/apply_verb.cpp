@@ -41,7 +41,7 @@ class Apply {
   void tell(const json& job) {
     const std::string result = text_of(job, "result");
     if (result == "differs" || result == "refused") return;  // An error, with its reason.
-    const std::string detail = text_of(job, "detail");
+    const std::string detail = shown_text_of(job, "detail");
     session_.console().out(
         short_name(text_of(job, "name")) + ": " + result +
         (detail.empty() ? "" : " (" + detail + ")") +

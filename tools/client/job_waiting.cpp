@@ -65,7 +65,7 @@ class Waiting {
     job.document = json::parse(reply->body, nullptr, false);
     const std::string phase = text_of(job.document, "phase");
     if (phase != job.phase) {
-      const std::string why = text_of(job.document, "message");
+      const std::string why = shown_text_of(job.document, "message");
       session_.console().err(short_name(job.name) + ": " + phase +
                              (why.empty() ? "" : " (" + why + ")") + "\n");
       job.phase = phase;

@@ -1,5 +1,7 @@
 #include "tools/client/json_reading.hpp"
 
+#include "tools/console/printable.hpp"
+
 namespace orrery::cli {
 
 using nlohmann::json;
@@ -21,6 +23,10 @@ std::string text_of(const json& object, const char* key) {
   const json& member = member_of(object, key);
   if (member.is_string()) return member.get<std::string>();
   return member.is_number() || member.is_boolean() ? member.dump() : "";
+}
+
+std::string shown_text_of(const json& object, const char* key) {
+  return printable(text_of(object, key));
 }
 
 std::int64_t number_of(const json& object, const char* key) {

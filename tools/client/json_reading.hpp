@@ -19,6 +19,9 @@ const nlohmann::json& list_of(nlohmann::json&& object, const char* key) = delete
 /// A string as it is, a number or truth in digits or words, else nothing.
 std::string text_of(const nlohmann::json& object, const char* key);
 
+/// The same to be shown to people, with no control characters but newline and tab.
+std::string shown_text_of(const nlohmann::json& object, const char* key);
+
 std::int64_t number_of(const nlohmann::json& object, const char* key);
 double real_of(const nlohmann::json& object, const char* key);
 bool truth_of(const nlohmann::json& object, const char* key);

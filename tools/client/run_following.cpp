@@ -9,6 +9,7 @@
 #include "tools/client/json_reading.hpp"
 #include "tools/client/views.hpp"
 #include "tools/console/interrupt.hpp"
+#include "tools/console/printable.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -112,7 +113,7 @@ void RunFollowing::take(json job) {
 
 void RunFollowing::tell_phase() {
   const std::string phase = text_of(job_, "phase");
-  const std::string message = text_of(job_, "message");
+  const std::string message = shown_text_of(job_, "message");
   // Why a job waits changes while it waits.
   if (phase == told_phase_ && (phase != "Pending" || message == told_message_)) return;
   told_phase_ = phase;
@@ -129,7 +130,7 @@ void RunFollowing::tell_restarts() {
   if (failures.empty()) return;
   session_.console().err(short_name(what_.job) + ": restart " + std::to_string(restarts) + " of " +
                          std::to_string(what_.max_restarts) + ": " +
-                         text_of(failures.back(), "message") + "\n");
+                         shown_text_of(failures.back(), "message") + "\n");
 }
 
 void RunFollowing::stop(const std::string& why) {
@@ -196,8 +197,9 @@ void RunFollowing::tell_failure() {
        .accept = "text/plain"});
   if (log && log->is_good()) lines = log->body;
   if (lines.empty()) lines = text_of(first, "last_lines");
-  session_.console().err("rank " + rank + " failed first: " + text_of(first, "message") +
-                         (lines.empty() ? "\n" : "; it wrote last:\n" + indented_lines(lines)));
+  session_.console().err(
+      "rank " + rank + " failed first: " + shown_text_of(first, "message") +
+      (lines.empty() ? "\n" : "; it wrote last:\n" + indented_lines(printable(lines))));
 }
 
 ExitCode RunFollowing::end() {

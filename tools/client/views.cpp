@@ -9,6 +9,7 @@
 
 #include "core/base/amount_text.hpp"
 #include "tools/client/json_reading.hpp"
+#include "tools/console/printable.hpp"
 #include "tools/console/table.hpp"
 
 namespace orrery::cli {
@@ -73,7 +74,7 @@ std::string roles_table(const json& roles, const ConsoleTraits& console) {
                {.title = "succeeded", .spare = 2},
                {.title = "failed"}});
   for (const json& role : roles)
-    table.add_row({text_cell(text_of(role, "name")),
+    table.add_row({text_cell(shown_text_of(role, "name")),
                    number_cell(number_of(role, "target")),
                    number_cell(number_of(role, "starting")),
                    number_cell(number_of(role, "ready")),
@@ -87,7 +88,7 @@ std::string roles_table(const json& roles, const ConsoleTraits& console) {
 std::string command_text(const json& words) {
   std::string out;
   for (const json& word : words) {
-    const std::string text = word.is_string() ? word.get<std::string>() : word.dump();
+    const std::string text = printable(word.is_string() ? word.get<std::string>() : word.dump());
     const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
              std::string_view("_-+=./:,@%").find(c) != std::string_view::npos;
@@ -104,7 +105,7 @@ std::string command_text(const json& words) {
 std::string bundle_text(const json& bundle) {
   const std::int64_t devices = number_of(bundle, "devices");
   const std::int64_t share = number_of(bundle, "share");
-  const std::string model = text_of(bundle, "device_model");
+  const std::string model = shown_text_of(bundle, "device_model");
   std::string out = counted(devices, "device");
   if (devices == 1 && share > 0 && share < 1000) out = thousandths_text(share) + " of a device";
   if (!model.empty()) out += " (" + model + ")";
@@ -116,12 +117,12 @@ std::string bundle_text(const json& bundle) {
 std::string workload_text(const json& spec) {
   std::string out;
   for (const json& role : list_of(spec, "roles")) {
-    const std::string low = text_of(role, "min_replicas");
-    const std::string high = text_of(role, "max_replicas");
-    out += "  " + text_of(role, "name") + ": " + (low == high ? low : low + " to " + high) +
+    const std::string low = shown_text_of(role, "min_replicas");
+    const std::string high = shown_text_of(role, "max_replicas");
+    out += "  " + shown_text_of(role, "name") + ": " + (low == high ? low : low + " to " + high) +
            " replicas, each with " + bundle_text(member_of(role, "bundle")) + "\n";
     for (const char* key : {"image", "working_directory"})
-      if (const std::string value = text_of(role, key); !value.empty())
+      if (const std::string value = shown_text_of(role, key); !value.empty())
         out += "    " + std::string(key == std::string_view("image") ? "image" : "in") + ": " +
                value + "\n";
     out += "    command: " + command_text(list_of(role, "command")) + "\n";
@@ -144,25 +145,26 @@ std::string indented(std::string text, std::string_view indent) {
 std::string failures_text(const json& job) {
   std::string out;
   for (const json& each : list_of(job, "failures"))
-    out += "  " + time_in_utc(number_of(each, "at")) + "  " + text_of(each, "message") + "\n" +
-           indented(text_of(each, "last_lines"), "    ");
+    out += "  " + time_in_utc(number_of(each, "at")) + "  " + shown_text_of(each, "message") +
+           "\n" + indented(shown_text_of(each, "last_lines"), "    ");
   return out;
 }
 
 std::string conditions_text(const json& conditions) {
   std::string out;
   for (const json& each : conditions)
-    out += "  " + text_of(each, "phase") + (truth_of(each, "status") ? " (now)" : "") + " since " +
-           time_in_utc(number_of(each, "since")) + ": " + text_of(each, "reason") + "\n";
+    out += "  " + shown_text_of(each, "phase") + (truth_of(each, "status") ? " (now)" : "") +
+           " since " + time_in_utc(number_of(each, "since")) + ": " +
+           shown_text_of(each, "reason") + "\n";
   return out;
 }
 
 std::string profilings_text(const json& profilings) {
   std::string out;
   for (const json& each : profilings) {
-    out += "  " + text_of(each, "key") + ":";
+    out += "  " + shown_text_of(each, "key") + ":";
     for (const json& sample : list_of(each, "latest"))
-      out += " " + text_of(sample, "rank") + "=" + text_of(sample, "value");
+      out += " " + shown_text_of(sample, "rank") + "=" + shown_text_of(sample, "value");
     out += "\n";
   }
   return out;
@@ -218,15 +220,15 @@ std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numb
   const std::int64_t now = now_ns();
   for (const json& job : jobs) {
     std::vector<Cell> row{
-        text_cell(short_name(text_of(job, "name"))),
-        text_cell(text_of(job, "phase")),
+        text_cell(short_name(shown_text_of(job, "name"))),
+        text_cell(shown_text_of(job, "phase")),
         {.text = of(number_of(job, "ready_replicas"),
                     std::max(number_of(job, "target"), number_of(job, "replicas")))},
         number_cell(number_of(job, "devices")),
         number_cell(number_of(job, "generation")),
         number_cell(number_of(job, "restarts")),
         {.text = span_in_words(number_of(job, "submitted"), now)},
-        text_cell(text_of(job, "message"))};
+        text_cell(shown_text_of(job, "message"))};
     if (some_expected)
       row.insert(row.end() - 1, text_cell(expected_text(number_of(job, "expected_start"), now)));
     if (numbered) row.insert(row.begin() + 1, number_cell(number_of(job, "id")));
@@ -248,16 +250,16 @@ std::string nodes_table(const json& nodes, const ConsoleTraits& console) {
   const std::int64_t now = now_ns();
   for (const json& node : nodes) {
     const std::int64_t lost = number_of(node, "devices_lost");
-    table.add_row({text_cell(text_of(node, "name")),
-                   text_cell(text_of(node, "state")),
+    table.add_row({text_cell(shown_text_of(node, "name")),
+                   text_cell(shown_text_of(node, "state")),
                    {.text = of(number_of(node, "devices_held"), number_of(node, "devices")) +
                             (lost > 0 ? " (" + std::to_string(lost) + " lost)" : "")},
-                   text_cell(text_of(node, "device_model")),
+                   text_cell(shown_text_of(node, "device_model")),
                    {.text = with_commas(real_of(node, "cpu_millis") / 1000, 1)},
                    {.text = with_commas(real_of(node, "memory_bytes") / kGib, 1)},
                    number_cell(number_of(node, "workers")),
                    {.text = span_in_words(number_of(node, "last_heard"), now)},
-                   text_cell(text_of(node, "address"))});
+                   text_cell(shown_text_of(node, "address"))});
   }
   return table.text(console.colour, console.table_width());
 }
@@ -278,7 +280,7 @@ std::string queues_table(const json& queues, const ConsoleTraits& console) {
   for (const json& queue : queues)
     table.add_row(
         {text_cell(std::string(2 * static_cast<std::size_t>(number_of(queue, "depth")), ' ') +
-                   text_of(queue, "name")),
+                   shown_text_of(queue, "name")),
          number_cell(number_of(queue, "weight")),
          {.text = devices(queue, "guarantee")},
          {.text = real_of(queue, "limit") > 0 ? devices(queue, "limit") : "-"},
@@ -299,13 +301,13 @@ std::string members_table(const json& members, const ConsoleTraits& console) {
                {.title = "devices", .left = true},
                {.title = "address", .left = true, .spare = 2}});
   for (const json& member : members) {
-    const std::string port = text_of(member, "first_port");
-    const std::string address = text_of(member, "address");
-    table.add_row({text_cell(text_of(member, "rank")),
-                   text_cell(text_of(member, "role")),
-                   text_cell(text_of(member, "local_rank")),
-                   text_cell(text_of(member, "state")),
-                   text_cell(text_of(member, "node")),
+    const std::string port = shown_text_of(member, "first_port");
+    const std::string address = shown_text_of(member, "address");
+    table.add_row({text_cell(shown_text_of(member, "rank")),
+                   text_cell(shown_text_of(member, "role")),
+                   text_cell(shown_text_of(member, "local_rank")),
+                   text_cell(shown_text_of(member, "state")),
+                   text_cell(shown_text_of(member, "node")),
                    text_cell(numbers(list_of(member, "devices"))),
                    text_cell(address.empty() || port.empty() ? address : address + ":" + port)});
   }
@@ -313,13 +315,13 @@ std::string members_table(const json& members, const ConsoleTraits& console) {
 }
 
 std::string event_line(const json& event, bool colour) {
-  const bool warns = text_of(event, "severity") == "Warning";
-  std::string subject = short_name(text_of(event, "job"));
-  const std::string node = text_of(event, "node");
+  const bool warns = shown_text_of(event, "severity") == "Warning";
+  std::string subject = short_name(shown_text_of(event, "job"));
+  const std::string node = shown_text_of(event, "node");
   if (!node.empty()) subject += (subject.empty() ? "node " : " on ") + node;
-  const std::string name = text_of(event, "name");
+  const std::string name = shown_text_of(event, "name");
   // What a worker wrote last has lines of its own.
-  std::string message = text_of(event, "message");
+  std::string message = shown_text_of(event, "message");
   while (message.ends_with('\n')) message.pop_back();
   for (std::size_t at = 0; (at = message.find('\n', at)) != message.npos; at += 5)
     message.replace(at, 1, "\n    ");
@@ -331,23 +333,24 @@ std::string failure_text(const json& job) {
   const json& failures = list_of(job, "failures");
   if (failures.empty()) return "";
   const json& last = failures.back();
-  const std::string lines = indented(text_of(last, "last_lines"), "    ");
-  return "  " + text_of(last, "message") + (lines.empty() ? "\n" : "; it wrote last:\n" + lines);
+  const std::string lines = indented(shown_text_of(last, "last_lines"), "    ");
+  return "  " + shown_text_of(last, "message") +
+         (lines.empty() ? "\n" : "; it wrote last:\n" + lines);
 }
 
 std::string job_page(const json& job, const ConsoleTraits& console) {
   const std::int64_t submitted = number_of(job, "submitted");
   const std::int64_t completed = number_of(job, "completed");
   const std::int64_t target = std::max(number_of(job, "target"), number_of(job, "replicas"));
-  std::string out = fact("job", text_of(job, "name"));
-  out += fact("phase", text_of(job, "phase") + " (" + text_of(job, "reason") + ")");
-  out += fact("why", text_of(job, "message"));
+  std::string out = fact("job", shown_text_of(job, "name"));
+  out += fact("phase", shown_text_of(job, "phase") + " (" + shown_text_of(job, "reason") + ")");
+  out += fact("why", shown_text_of(job, "message"));
   out += fact("ready", of(number_of(job, "ready_replicas"), target) + " replicas");
-  out += fact("devices", text_of(job, "devices"));
-  out += fact("generation", text_of(job, "generation"));
-  out += fact("user", text_of(job, "user"));
-  out += fact("group", text_of(job, "group"));
-  out += fact("priority", text_of(job, "priority"));
+  out += fact("devices", shown_text_of(job, "devices"));
+  out += fact("generation", shown_text_of(job, "generation"));
+  out += fact("user", shown_text_of(job, "user"));
+  out += fact("group", shown_text_of(job, "group"));
+  out += fact("priority", shown_text_of(job, "priority"));
   out += fact("so far", counts(job));
   out += fact("submitted",
               time_in_utc(submitted) + ", " + span_in_words(submitted, now_ns()) + " ago");
@@ -368,17 +371,17 @@ std::string job_page(const json& job, const ConsoleTraits& console) {
 }
 
 std::string node_page(const json& node, const ConsoleTraits& console) {
-  std::string out = fact("node", text_of(node, "name"));
-  out += fact("state", text_of(node, "state"));
-  out += fact("why", text_of(node, "message"));
-  out += fact("group", text_of(node, "group"));
-  out += fact("address", text_of(node, "address"));
+  std::string out = fact("node", shown_text_of(node, "name"));
+  out += fact("state", shown_text_of(node, "state"));
+  out += fact("why", shown_text_of(node, "message"));
+  out += fact("group", shown_text_of(node, "group"));
+  out += fact("address", shown_text_of(node, "address"));
   out += fact("heard", span_in_words(number_of(node, "last_heard"), now_ns()) + " ago");
-  out += fact("agent", text_of(node, "program"));
+  out += fact("agent", shown_text_of(node, "program"));
   out += fact("devices",
               of(number_of(node, "devices_held"), number_of(node, "devices")) + " taken " +
-                  text_of(node, "device_model"));
-  if (number_of(node, "devices_lost") > 0) out += fact("lost", text_of(node, "devices_lost"));
+                  shown_text_of(node, "device_model"));
+  if (number_of(node, "devices_lost") > 0) out += fact("lost", shown_text_of(node, "devices_lost"));
   out += fact("cpu", with_commas(real_of(node, "cpu_millis") / 1000, 1));
   out += fact("memory", with_commas(real_of(node, "memory_bytes") / kGib, 1) + " GiB");
   const json& members = list_of(node, "members");
@@ -389,10 +392,10 @@ std::string node_page(const json& node, const ConsoleTraits& console) {
                {.title = "state", .left = true},
                {.title = "devices", .left = true}});
   for (const json& member : members)
-    table.add_row({text_cell(short_name(text_of(member, "job"))),
-                   text_cell(text_of(member, "role")),
-                   text_cell(text_of(member, "rank")),
-                   text_cell(text_of(member, "state")),
+    table.add_row({text_cell(short_name(shown_text_of(member, "job"))),
+                   text_cell(shown_text_of(member, "role")),
+                   text_cell(shown_text_of(member, "rank")),
+                   text_cell(shown_text_of(member, "state")),
                    text_cell(numbers(list_of(member, "devices")))});
   return out + "\n" + table.text(console.colour, console.table_width());
 }

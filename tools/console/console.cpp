@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tools/console/printable.hpp"
+
 namespace orrery::cli {
 namespace {
 
@@ -45,7 +47,7 @@ void Console::err(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 void Console::errors(const Errors& errors) {
   std::string text;
-  for (const Error& error : errors) text += error.text() + "\n";
+  for (const Error& error : errors) text += printable(error.text()) + "\n";
   err(text);
 }
 

@@ -12,6 +12,7 @@
 #include "tools/console/interrupt.hpp"
 #include "tools/console/job_names.hpp"
 #include "tools/console/moment.hpp"
+#include "tools/console/printable.hpp"
 #include "tools/console/table.hpp"
 #include "tools/orrery/job_history.hpp"
 #include "tools/orrery/verb_functions.hpp"
@@ -75,7 +76,7 @@ std::string history_table(const std::vector<EndedJob>& jobs, const ConsoleTraits
                    {.text = std::to_string(job.devices)},
                    {.text = with_commas(job.device_seconds / 3600, 2)},
                    {.text = std::to_string(job.restarts)},
-                   {.text = job.message}});
+                   {.text = printable(job.message)}});
   }
   return table.text(console.colour, console.table_width());
 }

@@ -53,6 +53,18 @@ TEST(Views, ExpectedStartsAreAColumnWhereThereAreAny) {
   EXPECT_THAT(jobs_table(jobs, {}, true), testing::ContainsRegex("in (59 min|1 h).*  waits"));
 }
 
+TEST(Views, WhatAWorkerWroteIsNotObeyedByATerminal) {
+  const json job = json::parse(
+      R"({"name":"default.a","phase":"Failed","message":"the last: \u001b[31mred",
+          "failures":[{"at":1,"message":"main 0\u0000","last_lines":"\u001b]0;x\u0007\tone\r\ntwo\u009b1mé"}]})");
+  const json event = json::parse(R"({"at":1,"name":"WorkerTrouble","message":"a\u001b[2J\nb"})");
+  EXPECT_EQ(failure_text(job), "  main 0?; it wrote last:\n    ?]0;x?\tone?\n    two?1mé\n");
+  EXPECT_THAT(event_line(event, false), HasSubstr("a?[2J\n    b"));
+  EXPECT_THAT(jobs_table(json::array({job}), {}), HasSubstr("the last: ?[31mred"));
+  EXPECT_THAT(job_page(job, {}), HasSubstr("    ?]0;x?\tone?\n    two?1mé\n"));
+  EXPECT_EQ(job_page(job, {}).find('\x1b'), std::string::npos);
+}
+
 TEST(Views, AWarningIsColouredOnATerminalOnly) {
   const json event = json::parse(
       R"({"at":1700000000000000000,"job":"default.a","node":"n1","severity":"Warning",
