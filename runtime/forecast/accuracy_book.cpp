@@ -1,5 +1,8 @@
 #include "runtime/forecast/accuracy_book.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -46,6 +49,12 @@ Error unusable(const std::string& file, const std::string& why) {
                           "this is mended they are forgotten when the controller ends"};
 }
 
+// Makes the file where there is none, for its owner alone: names of jobs stand in it.
+void make_private(const std::string& file) {
+  if (const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); made >= 0)
+    ::close(made);
+}
+
 double seconds_off(const ForecastOutcome& outcome) {
   return std::abs((outcome.foretold - outcome.started).in_seconds());
 }
@@ -62,6 +71,8 @@ Status AccuracyBook::open() {
     if (in.bad()) return unusable(std::exchange(file_, {}), "cannot be read");
   }
   const std::string fresh = file_ + ".new";
+  std::filesystem::remove(fresh, code);
+  make_private(fresh);
   std::ofstream out(fresh, std::ios::trunc);
   for (const ForecastOutcome& outcome : outcomes_) out << line_of(outcome);
   for (const auto& [job, outcome] : waiting_) out << line_of(outcome);
@@ -83,6 +94,7 @@ void AccuracyBook::take(const ForecastOutcome& outcome) {
 
 void AccuracyBook::append(const ForecastOutcome& outcome) {
   if (file_.empty()) return;
+  make_private(file_);
   std::ofstream out(file_, std::ios::app);
   out << line_of(outcome);
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 namespace orrery::http {
 namespace {
@@ -46,9 +48,20 @@ Result<Json> read_object(std::string_view text) {
         "body",
         "is nested more than " + std::to_string(kDepthMax) + " levels deep; send a plain object");
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Json::object();
+  // Of two values under one key the parser takes the last; which one is meant is not known.
+  std::vector<std::set<std::string>> keys;
+  std::string doubled;  // As it is shown.
+  const auto look = [&](int, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      doubled = shown(parsed);
+    return true;
+  };
   // Not the parser that throws, but its place of failure would be lost without the exception.
   try {
-    Json out = Json::parse(text);
+    Json out = Json::parse(text, look);
+    if (!doubled.empty()) return bad("body", doubled + " stands there twice; give it once");
     if (out.is_object()) return out;
     return bad("body", "found " + shown(out) + ", a JSON object is needed");
   } catch (const Json::exception& why) {

@@ -150,12 +150,15 @@ std::string failures_text(const json& job) {
   return out;
 }
 
+/// `since` of a phase that is over is when it ended; its reason is that of its begin.
 std::string conditions_text(const json& conditions) {
   std::string out;
-  for (const json& each : conditions)
-    out += "  " + shown_text_of(each, "phase") + (truth_of(each, "status") ? " (now)" : "") +
-           " since " + time_in_utc(number_of(each, "since")) + ": " +
+  for (const json& each : conditions) {
+    const bool now = truth_of(each, "status");
+    out += "  " + shown_text_of(each, "phase") + (now ? " (now) since " : " until ") +
+           time_in_utc(number_of(each, "since")) + (now ? ": " : ", entered by ") +
            shown_text_of(each, "reason") + "\n";
+  }
   return out;
 }
 

@@ -54,6 +54,22 @@ TEST(AccuracyBook, KeepsWhatCameAndWhatIsStillToCome) {
   }
 }
 
+// Names of jobs stand in it; the journal beside it is its owner's, too.
+TEST(AccuracyBook, IsForItsOwnerAlone) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("forecasts");
+  constexpr auto kOwner = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  const auto mode = [&] { return std::filesystem::status(file).permissions(); };
+  std::ofstream(file) << "";
+  std::ofstream(file + ".new") << "";
+  AccuracyBook book(file);
+  ASSERT_TRUE(book.open());
+  EXPECT_EQ(mode(), kOwner);
+  std::filesystem::remove(file);
+  book.foretold(outcome(1, 300, 0));
+  EXPECT_EQ(mode(), kOwner);
+}
+
 TEST(AccuracyBook, TellsQuantilesByTheOneDefinition) {
   AccuracyBook book("");
   book.note(outcome(1, 301, 300));

@@ -283,6 +283,17 @@ TEST_F(JobsTest, ScalingSetsAddsRemovesAndClears) {
   EXPECT_EQ(target(id), 2);
 }
 
+// The last of two values counted.
+TEST_F(JobsTest, AKeyThatStandsTwiceIsRefusedByItsName) {
+  const JobId id = control.running(JobBuilder("a").spec(), 1);
+  const Answer answer =
+      post("/api/v1/jobs/a/scale", R"({"replicas":2,"role":"worker","replicas":3})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(message(answer), HasSubstr(R"("replicas" stands there twice)"));
+  EXPECT_EQ(target(id), 1);
+  EXPECT_EQ(post("/api/v1/jobs/a/scale", R"({"replicas":2,"role":"worker"})").status, 200);
+}
+
 TEST_F(JobsTest, ScalingSaysWhatIsWrong) {
   control.running(JobBuilder("a").spec(), 1);
   const auto scale = [&](const char* body) { return post("/api/v1/jobs/a/scale", body); };

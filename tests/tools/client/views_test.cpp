@@ -53,6 +53,18 @@ TEST(Views, ExpectedStartsAreAColumnWhereThereAreAny) {
   EXPECT_THAT(jobs_table(jobs, {}, true), testing::ContainsRegex("in (59 min|1 h).*  waits"));
 }
 
+// Of a phase that was over the time of its end was told as that of its begin.
+TEST(Views, APhaseThatIsOverHasItsEnd) {
+  const json job = json::parse(
+      R"({"conditions":[{"phase":"Running","status":false,"since":1700000000000000000,
+                         "reason":"AllReady"},
+                        {"phase":"Failed","status":true,"since":1700000000000000000,
+                         "reason":"StoppedByUser"}]})");
+  EXPECT_THAT(job_page(job, {}),
+              HasSubstr("  Running until 2023-11-14 22:13:20, entered by AllReady\n"
+                        "  Failed (now) since 2023-11-14 22:13:20: StoppedByUser\n"));
+}
+
 TEST(Views, WhatAWorkerWroteIsNotObeyedByATerminal) {
   const json job = json::parse(
       R"({"name":"default.a","phase":"Failed","message":"the last: \u001b[31mred",
