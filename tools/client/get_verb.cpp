@@ -23,6 +23,12 @@ constexpr Listed kNodes{"node", "nodes", "no nodes yet: no agent has joined\n"};
 constexpr Listed kQueues{
     "queue", "queues", "no queues stand in front of the policy; docs/queues.md says how\n"};
 
+void tell_unknown(Session& session, const Listed& what, const std::string& name) {
+  session.console().err(std::string(what.one) + " " + name + ": unknown; orrery get " + what.many +
+                        " lists what there is\n");
+  session.note(ExitCode::Unmet);
+}
+
 /// The elements named in `names`, in that order; all where none is named. Of jobs one name may have
 /// several, which come as they are listed. Tells what is unknown.
 json chosen(Session& session,
@@ -37,10 +43,25 @@ json chosen(Session& session,
     const std::size_t before = out.size();
     for (const json& each : all)
       if (text_of(each, "name") == name) out.push_back(each);
-    if (out.size() > before) continue;
-    session.console().err(std::string(what.one) + " " + name + ": unknown; orrery get " +
-                          what.many + " lists what there is\n");
-    session.note(ExitCode::Unmet);
+    if (out.size() == before) tell_unknown(session, what, name);
+  }
+  return out;
+}
+
+/// The newest jobs of these names, each asked for by itself: a controller may list thousands. Null
+/// where that fails. Tells what is unknown.
+json named_jobs(Session& session, const std::vector<std::string>& names) {
+  json out = json::array();
+  for (const std::string& name : names) {
+    const Result<HttpReply> reply = session.client().send({.target = job_target(name)});
+    if (reply && reply->status == 404) {
+      tell_unknown(session, kJobs, full_name(name));
+      continue;
+    }
+    json job = session.read(reply, "job " + full_name(name));
+    if (job.is_null()) return nullptr;
+    for (const char* beyond_a_list : {"members", "spec", "events"}) job.erase(beyond_a_list);
+    out.push_back(std::move(job));
   }
   return out;
 }
@@ -82,9 +103,11 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
   const bool jobs = what.many == kJobs.many;
   Session session(*options, console);
   const bool history = arguments.has("--all") && jobs;
-  const json all = session.ask_list(what.many, history ? "all=1" : "");
+  const bool one_by_one = jobs && !history && !names.empty();
+  const json all =
+      one_by_one ? named_jobs(session, names) : session.ask_list(what.many, history ? "all=1" : "");
   if (all.is_null()) return session.code();
-  const json list = chosen(session, all, names, what);
+  const json list = one_by_one ? all : chosen(session, all, names, what);
   if (arguments.has("--json")) {
     console.out(json{{what.many, list}}.dump(2) + "\n");
   } else if (arguments.has("--names")) {

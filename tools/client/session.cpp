@@ -134,7 +134,10 @@ ExitCode Session::tell(const HttpReply& reply, std::string_view subject) {
 }
 
 nlohmann::json Session::ask(const HttpRequest& request, std::string_view subject) {
-  const Result<HttpReply> reply = client_.send(request);
+  return read(client_.send(request), subject);
+}
+
+nlohmann::json Session::read(const Result<HttpReply>& reply, std::string_view subject) {
   if (!reply) {
     tell(reply.errors());
     return nullptr;

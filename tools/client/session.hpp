@@ -34,6 +34,9 @@ class Session {
   /// and null is returned. `subject` stands before what the controller says: "job default.train".
   nlohmann::json ask(const HttpRequest& request, std::string_view subject);
 
+  /// The document of a reply, as `ask` does.
+  nlohmann::json read(const Result<HttpReply>& reply, std::string_view subject);
+
   /// All elements of a list that comes in pages: "jobs" of /api/v1/jobs, with what `query` asks for
   /// besides. Null where that fails.
   nlohmann::json ask_list(const char* key, const std::string& query = "");

@@ -129,6 +129,9 @@ class ListsTest(VerbTest):
                                         message="needs 8 devices at once, 4 are free")]
         self.fake.answers = {("GET", "/api/v1/jobs"): (200, {"jobs": jobs, "next": None}),
                              ("GET", "/api/v1/nodes"): (200, {"nodes": NODES})}
+        for job in jobs:
+            whole = {**job, "members": [], "spec": {}, "events": []}
+            self.fake.answers[("GET", f"/api/v1/jobs/{job['name']}")] = (200, whole)
 
     def test_get_shows_jobs(self):
         table = self.expect(0, "get").stdout
@@ -145,6 +148,15 @@ class ListsTest(VerbTest):
         self.assertEqual([job["name"] for job in one["jobs"]], ["default.wait"])
         self.assertEqual(self.expect(0, "get", "--names").stdout, "train\nwait\n")
         self.assertIn("job default.none: unknown", self.expect(1, "get", "none").stderr)
+
+    def test_jobs_that_are_named_are_asked_for_one_by_one(self):
+        """A list of thousands was read to show one."""
+        listed = json.loads(self.expect(0, "get", "jobs", "--json").stdout)
+        self.fake.asked.clear()
+        done = self.expect(1, "get", "jobs", "wait", "none", "train", "--json")
+        self.assertEqual(json.loads(done.stdout)["jobs"], listed["jobs"][::-1])
+        self.assertEqual([path for _, path, *_ in self.fake.asked],
+                         [f"/api/v1/jobs/default.{name}" for name in ["wait", "none", "train"]])
 
     def test_earlier_jobs_of_a_name_are_shown_on_request(self):
         jobs = [status("train", "Failed", id=3), status("train", id=7), status("b", id=8)]
@@ -180,6 +192,7 @@ class ListsTest(VerbTest):
 
     def test_a_failed_job_that_is_named_shows_its_exit_code_and_last_lines(self):
         self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": [self.failed()], "next": None})
+        self.fake.answers[("GET", "/api/v1/jobs/default.broken")] = (200, self.failed())
         text = self.expect(0, "get", "jobs", "broken").stdout
         self.assertIn("broken failed:\n  main 1 on n0 ended with exit code 7; it wrote last:\n"
                       "    Traceback\n    no such file\n", text)
