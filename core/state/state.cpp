@@ -126,6 +126,14 @@ void State::retire_old() {
   }
 }
 
+Instant State::next_retirement(Duration rest) const {
+  if (finished_.empty()) return Instant::never();
+  const auto [id, at, deleted] = finished_.front();
+  const bool at_once =
+      deleted || finished_.size() > static_cast<std::size_t>(settings.retain_finished_max);
+  return at_once ? now + rest : std::max(now + rest, at + settings.retain_finished);
+}
+
 // Those that go next have not been looked at since they ended. What is behind a pointer can be
 // asked for only when the pointer is there, so each is followed by one more step each time.
 void State::expect_retirement() const {

@@ -245,6 +245,10 @@ class State {
   /// it runs between steps only.
   void retire_old();
 
+  /// When the next finished job can be forgotten, which comes with an event: at the earliest `rest`
+  /// after the last one. Never: there is none.
+  Instant next_retirement(Duration rest) const;
+
   // --- sets that policies read ---
 
   WaitQueue waiting;

@@ -11,6 +11,8 @@ namespace orrery::runtime {
 namespace {
 
 constexpr int kTurnsAtOnce = 64;  // Before the inbox is looked at again.
+// Jobs that end one after another are forgotten together.
+constexpr Duration kRetirementRest = Duration::seconds(1);
 
 /// The controller's own times, and what the policy wants to be asked for.
 Settings settings_of(const ControllerConfig& config, const Policy& policy, const State& state) {
@@ -306,7 +308,8 @@ void LeaderTerm::halt(Errors why) {
 
 LeaderTerm::Steady::time_point LeaderTerm::next_wake() {
   Instant wake = std::min(leader_.next_deadline(), checks_.next_deadline());
-  if (established_ && !halted_) wake = std::min(wake, driver_.next_wake());
+  if (established_ && !halted_)
+    wake = std::min({wake, driver_.next_wake(), state().next_retirement(kRetirementRest)});
   return clock_.time_point(wake);
 }
 
@@ -365,6 +368,10 @@ void LeaderTerm::relaunched(JobId job,
 
 bool LeaderTerm::wait_events(Instant, std::vector<Event>& events) {
   leader_.take_news(events);
+  // Finished jobs are forgotten with events, and on an idle cluster there are none.
+  if (const Instant now = clock_.now();
+      events.empty() && state().next_retirement(kRetirementRest) <= now)
+    events.push_back({now, now, Origin::Reaction, TimeReached{}});
   return true;
 }
 

@@ -57,6 +57,30 @@ TEST(Daemon, AnswersRequestsWhatTheCoreSays) {
   EXPECT_EQ(asked(*daemon, DeleteRequested{0, first.job}).kind, RequestOutcome::Kind::Accepted);
 }
 
+// They were forgotten with the next event only: one too many was kept, and all for ever where
+// nothing happened.
+TEST(Daemon, ForgetsFinishedJobsAlsoWhileNothingHappens) {
+  for (const bool by_time : {false, true}) {
+    FakeTransport transport;
+    ControllerConfig config = quick_config();
+    config.settings.retain_finished_max = by_time ? 9 : 2;
+    if (by_time) config.settings.retain_finished = Duration::milliseconds(10);
+    const auto daemon = start_daemon(transport, in_memory(), config);
+    std::vector<JobId> jobs;
+    for (const char* name : {"a", "b", "c"}) {
+      jobs.push_back(submitted(*daemon, JobBuilder(name).spec()).job);
+      EXPECT_EQ(asked(*daemon, StopRequested{0, jobs.back()}).kind, RequestOutcome::Kind::Accepted);
+    }
+    const auto known = [&] {
+      return std::count_if(jobs.begin(), jobs.end(), [&](JobId id) {
+        return looked(*daemon,
+                      [id](const ControlView& view) { return view.state.find(id) != nullptr; });
+      });
+    };
+    EXPECT_TRUE(eventually([&] { return known() == (by_time ? 0 : 2); })) << known();
+  }
+}
+
 TEST(Daemon, SendsEventsAndChangesToItsSubscribers) {
   FakeTransport transport;
   const auto daemon = start_daemon(transport, in_memory());
