@@ -14,7 +14,7 @@ namespace orrery::runtime {
 /// and a stream counts as open once both names have been read and are the same.
 inline constexpr const char* kRecordVersionKey = "orrery-record-version";
 
-/// "RECORDS.MESSAGES", for example "4.2".
+/// "RECORDS.MESSAGES", for example "5.2".
 inline std::string spoken_version() {
   return std::to_string(kRecordVersion) + "." + std::to_string(kLinkVersion);
 }
