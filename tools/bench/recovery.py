@@ -41,7 +41,8 @@ class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
         self.cluster = Cluster(arguments.program, "--agents", 4, "--set", "settings.node_lease=3s",
-                               "--set", "settings.fence_margin=1s")
+                               "--set", "settings.fence_margin=1s",
+                               ports=f"20000-{20000 + 6 * max(1000, arguments.workers)}")
 
     def ask(self, path):
         url = self.cluster.environment["ORRERY_SERVER"] + path

@@ -105,15 +105,17 @@ def can_kill_safely():
 
 
 class Cluster:
-    def __init__(self, program, *words, environment=None, begin=True):
-        """`begin` false: the folder is there, `start` is still to be called."""
+    def __init__(self, program, *words, environment=None, begin=True, ports=None):
+        """`begin` false: the folder is there, `start` is still to be called. `ports`, "A-B": for its
+        workers, where a few hundred do not do; nobody keeps others from them."""
         self.program = pathlib.Path(program)
         # Short, for sockets lie in it.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-t-"))
         self.state = self.folder / "state"
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("ORRERY_")}
         self.environment.update(environment or {})
-        self.ports = own_ports()
+        self.own_ports = None if ports else own_ports()
+        self.ports = ports or self.own_ports
         self.said = []
         self.up = None
         if begin:
@@ -222,6 +224,6 @@ class Cluster:
 
     def _remove(self):
         subprocess.run(["rm", "-rf", self.folder], check=False)
-        if self.ports:
-            give_back(self.ports)
-            self.ports = None
+        if self.own_ports:
+            give_back(self.own_ports)
+            self.own_ports = None
