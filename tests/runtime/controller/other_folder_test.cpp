@@ -94,7 +94,7 @@ TEST_F(OtherFolder, WaitsWhileWorkersMayRunUnderTheLeaseOfTheOneBefore) {
 }
 
 TEST_F(OtherFolder, IsWelcomeOnceTheNodeIsSilent) {
-  lead(Duration::milliseconds(400));
+  lead(Duration::seconds(3));  // Long enough for a slow machine to place the worker.
   begin_with_a_worker();
   first_.reset();
   ASSERT_TRUE(eventually([&] { return told(2, 9).reason.empty(); }));
