@@ -128,7 +128,8 @@ class Cluster:
             [self.program, "up", "--http", "127.0.0.1:0", "--ports", self.ports, "--state", self.state,
              *map(str, words)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
-        threading.Thread(target=self._listen, args=(self.up.stdout, self.said), daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, args=(self.up.stdout, self.said), daemon=True)
+        self.listener.start()
         line = wait_until("orrery up to be ready", lambda: self.line("ready in") or self.ended())
         if not line or line is True:
             raise AssertionError("orrery up ended: " + "".join(self.said))
@@ -180,7 +181,10 @@ class Cluster:
         self.up.send_signal(number)
 
     def wait(self):
-        return self.up.wait(PATIENCE_S)
+        """Its exit code. What it said last has been read then, unless others hold its output open."""
+        code = self.up.wait(PATIENCE_S)
+        self.listener.join(5)
+        return code
 
     def __enter__(self):
         return self
