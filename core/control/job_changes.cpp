@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/error_text.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -160,6 +161,25 @@ std::vector<SpecChange> changes_between(const JobSpec& has, const JobSpec& wante
     for (SpecChange& change : out)
       if (change.field.ends_with(".replicas")) change.in_place = false;
   return out;
+}
+
+std::string why_not_changed(const State& state, const JobState& job, const JobSpec& wanted) {
+  if (const Errors errors = check_spec(wanted); !errors.empty()) return text_of(errors);
+  const JobSpec has = state.settings.rules >= 4 ? effective_spec(job, wanted) : effective_spec(job);
+  std::string fields;
+  for (const SpecChange& change : changes_between(has, wanted))
+    if (!change.in_place) fields += (fields.empty() ? "" : ", ") + change.field;
+  if (!fields.empty())
+    return job.spec->name + ": " + fields +
+           " would change, which a live job cannot take over; delete the job and submit it anew";
+  const RoleSpec& role = wanted.roles[job.row.elastic.index()];
+  if (role.is_elastic() && job.row.preemptible && job.row.holds &&
+      role.min_replicas > job.row.replicas)
+    return job.spec->name + ": role " + role.name + " has " + std::to_string(job.row.replicas) +
+           " replicas and would need " + std::to_string(role.min_replicas) +
+           " at least; wait until its policy has given it so many, or delete the job and submit it "
+           "anew";
+  return {};
 }
 
 }  // namespace orrery

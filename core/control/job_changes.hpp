@@ -7,6 +7,7 @@
 
 #include "core/job/spec.hpp"
 #include "core/state/job_state.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 
@@ -26,5 +27,8 @@ JobSpec effective_spec(const JobState& job, const JobSpec& wanted);
 /// Every field in which `wanted` differs from `has`, in the order of the specification; empty where
 /// they are equal.
 std::vector<SpecChange> changes_between(const JobSpec& has, const JobSpec& wanted);
+
+/// Why a live job cannot become what `wanted` says; empty where it can.
+std::string why_not_changed(const State& state, const JobState& job, const JobSpec& wanted);
 
 }  // namespace orrery

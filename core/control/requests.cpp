@@ -513,25 +513,6 @@ std::string why_refused(const State& state, const std::shared_ptr<const JobSpec>
   return errors.empty() ? misplaced(state, spec) : "";
 }
 
-std::string why_not_changed(const State& state, const JobState& job, const JobSpec& wanted) {
-  if (const Errors errors = check_spec(wanted); !errors.empty()) return text_of(errors);
-  const JobSpec has = state.settings.rules >= 4 ? effective_spec(job, wanted) : effective_spec(job);
-  std::string fields;
-  for (const SpecChange& change : changes_between(has, wanted))
-    if (!change.in_place) fields += (fields.empty() ? "" : ", ") + change.field;
-  if (!fields.empty())
-    return job.spec->name + ": " + fields +
-           " would change, which a live job cannot take over; delete the job and submit it anew";
-  const RoleSpec& role = wanted.roles[job.row.elastic.index()];
-  if (role.is_elastic() && job.row.preemptible && job.row.holds &&
-      role.min_replicas > job.row.replicas)
-    return job.spec->name + ": role " + role.name + " has " + std::to_string(job.row.replicas) +
-           " replicas and would need " + std::to_string(role.min_replicas) +
-           " at least; wait until its policy has given it so many, or delete the job and submit it "
-           "anew";
-  return {};
-}
-
 void on_event(Step& step, const ScaleRequested& event) {
   constexpr std::size_t kKind = 4;
   State& state = step.state;

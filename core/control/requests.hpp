@@ -19,7 +19,4 @@ void on_event(Step& step, const JobChanged& event);
 /// nothing of names that live jobs have.
 std::string why_refused(const State& state, const std::shared_ptr<const JobSpec>& spec);
 
-/// Why a live job cannot become what `wanted` says; empty where it can.
-std::string why_not_changed(const State& state, const JobState& job, const JobSpec& wanted);
-
 }  // namespace orrery

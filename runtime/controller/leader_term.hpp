@@ -176,6 +176,7 @@ class LeaderTerm final : private World, private RunObserver {
 
   void out_of_reach(NodeId node);
   void refuse(LinkId link, std::string reason, bool again);
+  void refuse(LinkId link, const Refusal& refusal);
   void refuse_pending();
   void declare_pending();
   bool hold_back(std::size_t first);

@@ -76,8 +76,12 @@ void LeaderTerm::out_of_reach(NodeId node) {
 }
 
 void LeaderTerm::refuse(LinkId link, std::string reason, bool again) {
-  parts_.links.send(link, Refusal{reason, again, {}});
-  parts_.links.close(link, reason);
+  refuse(link, Refusal{std::move(reason), again, {}});
+}
+
+void LeaderTerm::refuse(LinkId link, const Refusal& refusal) {
+  parts_.links.send(link, refusal);
+  parts_.links.close(link, refusal.reason);
 }
 
 void LeaderTerm::hello(LinkId link, const Peer& peer, const Hello& said) {
@@ -207,11 +211,8 @@ std::optional<Refusal> LeaderTerm::not_now(NodeId node, const Hello& hello) cons
 
 void LeaderTerm::welcome(const PendingAgent& pending, NodeId node, bool fresh) {
   if (welcoming_.erase(pending.link.value) == 0) return;  // It has gone meanwhile.
-  if (const std::optional<Refusal> why = not_now(node, pending.hello)) {
-    parts_.links.send(pending.link, *why);
-    parts_.links.close(pending.link, why->reason);
-    return;
-  }
+  if (const std::optional<Refusal> why = not_now(node, pending.hello))
+    return refuse(pending.link, *why);
   const NodeState& known = state().nodes[node.index()];
   if (parts_.config.node_check && (fresh || known.silent || known.lost_device))
     checks_.want(node, clock_.now());
