@@ -92,8 +92,11 @@ class TurnsTest(unittest.TestCase):
         self.assertEqual(self.lines()[1][2], "rollout")
         self.assertGreater(int(self.lines()[1][0]), last_seen, "two had the turn at once")
         waiting.cancel()
-        events = self.cluster.orrery("describe", "rlhf").stdout
-        self.assertIn("had the turn on its devices and was silent for longer than its lease", events)
+        # The agent gives the turn on at once; that it killed, it reports, and the controller is the last
+        # to know.
+        wait_until("the report of why it was killed",
+                   lambda: "had the turn on its devices and was silent for longer than its lease"
+                   in self.cluster.orrery("describe", "rlhf").stdout)
 
 
 if __name__ == "__main__":
