@@ -10,6 +10,7 @@
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/present_progress.hpp"
+#include "policies/shockwave_counts.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -67,10 +68,25 @@ Triggers Shockwave::triggers() const {
 
 Plan Shockwave::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
 
-Shockwave::Job* Shockwave::find(JobId job) {
-  const auto found = std::lower_bound(
-      jobs_.begin(), jobs_.end(), job, [](const Job& a, JobId id) { return a.id < id; });
-  return found != jobs_.end() && found->id == job ? &*found : nullptr;
+Shockwave::Job* Shockwave::find(JobId job) { return find(job, jobs_.size()); }
+
+Shockwave::Job* Shockwave::find(JobId job, std::size_t known) {
+  const auto end = jobs_.begin() + static_cast<std::ptrdiff_t>(known);
+  const auto found =
+      std::lower_bound(jobs_.begin(), end, job, [](const Job& a, JobId id) { return a.id < id; });
+  return found != end && found->id == job ? &*found : nullptr;
+}
+
+/// Looks for each of them among the first `known`.
+void Shockwave::find_present(const std::vector<JobId>& ids, std::size_t known) {
+  present_.clear();
+  std::size_t next = 0;  // Mostly they are in order.
+  for (const JobId id : ids) {
+    const bool here = next < known && jobs_[next].id == id;
+    Job* const job = here ? &jobs_[next] : find(id, known);
+    present_.push_back(job);
+    if (job != nullptr) next = static_cast<std::size_t>(job - jobs_.data()) + 1;
+  }
 }
 
 /// Takes in who has come and gone, and finds those that take part in the round; whether anybody
@@ -79,21 +95,16 @@ bool Shockwave::follow(const ClusterView& view) {
   bool changed = std::erase_if(jobs_, [&](const Job& job) { return !view.is_live(job.id); }) > 0;
   const std::vector<JobId> ids = jobs_in_order(view);
   const std::size_t known = jobs_.size();
-  for (const JobId id : ids) {
-    const auto end = jobs_.begin() + static_cast<std::ptrdiff_t>(known);
-    const auto is_before = [](const Job& a, JobId other) { return a.id < other; };
-    const auto found = std::lower_bound(jobs_.begin(), end, id, is_before);
-    if (found == end || found->id != id) jobs_.emplace_back().id = id;
-  }
+  find_present(ids, known);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (present_[i] == nullptr) jobs_.emplace_back().id = ids[i];
   if (jobs_.size() > known) {
     changed = true;
     std::sort(jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.id < b.id; });
+    find_present(ids, jobs_.size());
   }
-  present_.clear();
-  for (const JobId id : ids) {
-    present_.push_back(find(id));
-    if (present_.back()->predictor == nullptr) predict(view.job(id), *present_.back());
-  }
+  for (Job* const job : present_)
+    if (job->predictor == nullptr) predict(view.job(job->id), *job);
   return changed;
 }
 
@@ -136,12 +147,13 @@ void Shockwave::look_ahead(const ClusterView& view) {
     const EpochPredictor& predictor = *job->predictor;
     const int done = epochs_of(its, *job, now);
     Outlook& last = job->outlook;
-    if (last.done != done || last.factor != predictor.factor())
-      last = {done,
-              predictor.factor(),
-              predictor.remaining_s(done),
-              predictor.elapsed_s(done),
-              predictor.mean_s(done)};
+    if (last.done == done && last.factor == predictor.factor()) continue;
+    last = {done,
+            predictor.factor(),
+            predictor.remaining_s(done),
+            predictor.elapsed_s(done),
+            predictor.mean_s(done)};
+    job->ahead = {};
   }
 }
 
@@ -176,7 +188,7 @@ void Shockwave::estimate_finishes(const ClusterView& view) {
   }
 }
 
-WindowJob Shockwave::window_job(const Job& job, Instant now) const {
+WindowJob Shockwave::window_job(Job& job, Instant now) const {
   WindowJob out;
   out.room = job.room;
   out.epochs = job.predictor->epochs();
@@ -187,6 +199,8 @@ WindowJob Shockwave::window_job(const Job& job, Instant now) const {
   const double alone = now.ns / 1e9 + out.remaining_s;
   out.fair_finish_s = job.finish.since < 0 ? alone : job.finish.at(planned_);
   out.fair_finish_s = std::max(out.fair_finish_s, 1.0);
+  if (job.ahead.rests_s.empty()) job.ahead = rounds_ahead(out, parameters_.window);
+  out.ahead = &job.ahead;
   return out;
 }
 

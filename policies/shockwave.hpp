@@ -71,6 +71,7 @@ class Shockwave : public Policy {
     std::unique_ptr<EpochProfile> own;          ///< Of a job without a profile.
     std::unique_ptr<EpochPredictor> predictor;  ///< None before it took part in a round.
     Outlook outlook;                            ///< The last one; most jobs wait, and theirs stays.
+    RoundsAhead ahead;                          ///< Of the outlook; empty before it is asked for.
 
     std::int32_t priority = 0;
     std::int32_t replicas = 0;
@@ -84,6 +85,8 @@ class Shockwave : public Policy {
 
   bool follow(const ClusterView& view);
   Job* find(JobId job);
+  Job* find(JobId job, std::size_t known);  ///< Among the first `known`.
+  void find_present(const std::vector<JobId>& ids, std::size_t known);
   void predict(const JobView& view, Job& job) const;
   void measure(const ClusterView& view);
   static int epochs_of(const JobView& view, const Job& job, Instant now);
@@ -91,7 +94,7 @@ class Shockwave : public Policy {
   double share(const ClusterView& view) const;
   void estimate_finishes(const ClusterView& view);
   void make_schedule(const ClusterView& view);
-  WindowJob window_job(const Job& job, Instant now) const;
+  WindowJob window_job(Job& job, Instant now) const;
   void schedule_equals(Instant now, const std::vector<Job*>& equals, WindowPlace& place);
   std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view) const;
   void choose(const ClusterView& view);

@@ -13,6 +13,16 @@
 namespace orrery::policies {
 namespace {
 
+/// Epochs done in so many rounds.
+double epochs_in(const WindowJob& job, int rounds, const WindowSettings& settings) {
+  return std::min<double>(job.epochs - job.done, rounds * settings.round_s / job.mean_s);
+}
+
+/// Seconds that are left after so many epochs; never rises with them.
+double rest_s(const WindowJob& job, double epochs) {
+  return std::max(job.remaining_s - epochs * job.mean_s, 0.0);
+}
+
 /// Sums over a prefix of places, each of which can be taken out. A binary indexed tree, of which
 /// only the sums are made that are asked for.
 class PrefixSums {
@@ -99,13 +109,11 @@ class CountProgram {
       for (const WindowJob& job : jobs) {
         allowed.push_back(rest_allowed(job, place, settings) + 1e-7);
         // Nearly always some job has too much left, and then nothing else is worth knowing.
-        possible_ = rest_s(job, epochs_in(job, settings.rounds)) <= allowed.back();
+        possible_ = rest_s(job, epochs_in(job, settings.rounds, settings)) <= allowed.back();
         if (!possible_) return;
       }
-    rests_.resize(jobs.size() * (window_ + 1));
-    epochs_.resize(jobs.size() * (window_ + 1));
+    look_ahead();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      add_rests(i);
       large_.push_back(2 * jobs[i].room > widest);
       least_.push_back(0);
       if (!weights.empty()) continue;
@@ -116,6 +124,7 @@ class CountProgram {
     }
     present_.reserve(jobs.size());
     gains_.reserve(jobs.size() * window_);
+    densities_.reserve(jobs.size() * window_);
     for (std::size_t i = 0; i < jobs.size(); ++i) add_gains(i, weights.empty() ? 1 : weights[i]);
     sort_rounds();
   }
@@ -151,63 +160,30 @@ class CountProgram {
     std::vector<double> free_gains;         ///< Of the same.
   };
 
-  double epochs_in(const WindowJob& job, int rounds) const {
-    return std::min<double>(job.epochs - job.done, rounds * settings_.round_s / job.mean_s);
-  }
-
-  /// Seconds that are left after so many epochs; never rises with them.
-  static double rest_s(const WindowJob& job, double epochs) {
-    return std::max(job.remaining_s - epochs * job.mean_s, 0.0);
-  }
-
-  /// Epochs done in each number of rounds, and seconds left then, never rising.
-  void add_rests(std::size_t at) {
-    const WindowJob& job = jobs_[at];
-    double* epochs = epochs_.data() + at * (window_ + 1);
-    double* rests = rests_.data() + at * (window_ + 1);
-    double last_s = std::numeric_limits<double>::infinity();
-    double last_epochs = -1;
-    for (int n = 0; n <= settings_.rounds; ++n) {
-      const double now = epochs_in(job, n);
-      if (now == last_epochs) {  // It is done: in no further round is anything.
-        std::fill_n(epochs, settings_.rounds - n + 1, now);
-        std::fill_n(rests, settings_.rounds - n + 1, last_s);
-        return;
-      }
-      last_s = std::min(rest_s(job, now), last_s);
-      last_epochs = now;
-      *epochs++ = now;
-      *rests++ = last_s;
+  void look_ahead() {
+    made_.reserve(jobs_.size());  // They are pointed at.
+    ahead_.reserve(jobs_.size());
+    for (const WindowJob& job : jobs_) {
+      if (job.ahead == nullptr) made_.push_back(rounds_ahead(job, settings_));
+      ahead_.push_back(job.ahead == nullptr ? &made_.back() : job.ahead);
     }
   }
 
   /// What each round gains, never rising.
   void add_gains(std::size_t at, double weight) {
-    const WindowJob& job = jobs_[at];
-    const double* epochs_after = epochs_.data() + at * (window_ + 1);
     const double scale =
         weight / (static_cast<double>(jobs_.size()) * static_cast<double>(settings_.rounds));
-    std::size_t line = 0;
-    double last = log_utility(static_cast<double>(job.done) / job.epochs, line);
-    present_.push_back(scale * last);
-    double last_gain = std::numeric_limits<double>::infinity();
-    double last_epochs = -1;
-    for (int n = 1; n <= settings_.rounds; ++n) {
-      const double epochs = *++epochs_after;
-      if (epochs == last_epochs) {  // It is done: no further round gains anything.
-        gains_.resize(gains_.size() + static_cast<std::size_t>(settings_.rounds - n + 1), 0.0);
-        return;
-      }
-      last_epochs = epochs;
-      const double utility = log_utility(std::min((job.done + epochs) / job.epochs, 1.0), line);
+    present_.push_back(scale * ahead_[at]->utility);
+    double last = std::numeric_limits<double>::infinity();
+    for (const double gain : ahead_[at]->gains) {
       // Concave but for rounding: the order of rounds must not depend on it.
-      last_gain = std::min(std::max(scale * (utility - last), 0.0), last_gain);
-      gains_.push_back(last_gain);
-      last = utility;
+      last = std::min(std::max(scale * gain, 0.0), last);
+      gains_.push_back(last);
+      densities_.push_back(last / static_cast<double>(jobs_[at].room));
     }
   }
 
-  const double* rests_of(std::size_t job) const { return rests_.data() + job * (window_ + 1); }
+  const double* rests_of(std::size_t job) const { return ahead_[job]->rests_s.data(); }
 
   double gain_of(std::size_t job, std::size_t round) const { return gains_[job * window_ + round]; }
 
@@ -282,7 +258,7 @@ class CountProgram {
     };
 
     const auto next_of = [&](std::uint32_t job, std::uint32_t round) {
-      return Next{gain_of(job, round) / static_cast<double>(jobs_[job].room), job, round};
+      return Next{densities_[job * window_ + round], job, round};
     };
     const auto comes_after = [](const Next& a, const Next& b) {
       return a.density != b.density ? a.density < b.density : a.job > b.job;
@@ -408,13 +384,14 @@ class CountProgram {
 
   const std::vector<WindowJob>& jobs_;
   const WindowSettings& settings_;
-  std::size_t window_;           ///< Rounds.
-  std::vector<double> epochs_;   ///< [job x (rounds + 1) + n]: done in n rounds.
-  std::vector<double> rests_;    ///< [job x (rounds + 1) + n]: seconds left after n rounds.
-  std::vector<double> gains_;    ///< [job x rounds + n]: of round n + 1.
-  std::vector<double> present_;  ///< [job]: what its progress so far counts.
-  std::vector<int> least_;       ///< [job]: rounds that it has to have.
-  std::vector<bool> large_;      ///< Takes more than half a round: two such jobs cannot share one.
+  std::size_t window_;                     ///< Rounds.
+  std::vector<const RoundsAhead*> ahead_;  ///< [job]
+  std::vector<RoundsAhead> made_;          ///< Of jobs that come without theirs.
+  std::vector<double> gains_;              ///< [job x rounds + n]: of round n + 1.
+  std::vector<double> densities_;          ///< As `gains_`, for each thousandth.
+  std::vector<double> present_;            ///< [job]: what its progress so far counts.
+  std::vector<int> least_;                 ///< [job]: rounds that it has to have.
+  std::vector<bool> large_;  ///< Takes more than half a round: two such jobs cannot share one.
   RoundOrder order_;
   std::vector<OfSize> sizes_;  ///< Falling.
   Knapsack knapsack_;
@@ -424,6 +401,30 @@ class CountProgram {
 };
 
 }  // namespace
+
+RoundsAhead rounds_ahead(const WindowJob& job, const WindowSettings& settings) {
+  RoundsAhead out;
+  const auto rounds = static_cast<std::size_t>(settings.rounds);
+  std::size_t line = 0;
+  double last = log_utility(static_cast<double>(job.done) / job.epochs, line);
+  out.utility = last;
+  out.rests_s.reserve(rounds + 1);
+  out.rests_s.push_back(rest_s(job, 0));
+  out.gains.reserve(rounds);
+  double last_epochs = epochs_in(job, 0, settings);
+  for (int n = 1; n <= settings.rounds; ++n) {
+    const double epochs = epochs_in(job, n, settings);
+    if (epochs == last_epochs) break;  // It is done: in no further round is anything.
+    last_epochs = epochs;
+    const double utility = log_utility(std::min((job.done + epochs) / job.epochs, 1.0), line);
+    out.rests_s.push_back(std::min(rest_s(job, epochs), out.rests_s.back()));
+    out.gains.push_back(utility - last);
+    last = utility;
+  }
+  out.rests_s.resize(rounds + 1, out.rests_s.back());
+  out.gains.resize(rounds, 0.0);
+  return out;
+}
 
 std::optional<RoundCounts> best_counts(const std::vector<WindowJob>& jobs,
                                        const WindowPlace& place,

@@ -9,6 +9,9 @@
 
 namespace orrery::policies {
 
+/// Of this job in a window of these settings; its room and fair finish time are not looked at.
+RoundsAhead rounds_ahead(const WindowJob& job, const WindowSettings& settings);
+
 struct RoundCounts {
   std::vector<int> rounds;  ///< Of each job, 0 to those of the window.
   double objective = 0;

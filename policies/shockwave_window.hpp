@@ -14,6 +14,13 @@
 
 namespace orrery::policies {
 
+/// What rounds of a window do for one job, whoever else runs in them.
+struct RoundsAhead {
+  double utility = 0;           ///< `log_utility` of its progress so far.
+  std::vector<double> rests_s;  ///< [n], 0 to W rounds: seconds that are left then, never rising.
+  std::vector<double> gains;    ///< [n]: what round n + 1 adds to the utility.
+};
+
 /// What the program knows of one job.
 struct WindowJob {
   std::int64_t room = 1000;  ///< Devices that it takes in a round, in thousandths, above 0.
@@ -22,6 +29,10 @@ struct WindowJob {
   double mean_s = 1;         ///< Of an epoch, above 0.
   double remaining_s = 0;    ///< R, predicted, at solo speed.
   double fair_finish_s = 0;  ///< F: when it would end with its fair share.
+
+  /// `rounds_ahead` of an earlier schedule, for the same epochs, mean and rest; outlives the job.
+  /// Null: it is made anew.
+  const RoundsAhead* ahead = nullptr;
 };
 
 /// Constants of the program.

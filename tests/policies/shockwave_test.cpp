@@ -160,6 +160,27 @@ TEST(ShockwaveWindow, SizesArePackedIntoRounds) {
   }
 }
 
+TEST(ShockwaveWindow, WhatRoundsDoMayBeKeptFromAnEarlierSchedule) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random = Random::stream(seed, "kept");
+    std::vector<WindowJob> jobs = window_jobs(random, 9);
+    for (WindowJob& job : jobs) job.fair_finish_s = static_cast<double>(random.between(300, 900));
+    const WindowSettings settings = few_rounds(6);
+    const auto made_anew = policies::solve_window(jobs, window_place(settings, 4, 0.5), settings);
+    std::vector<policies::RoundsAhead> kept;
+    kept.reserve(jobs.size());
+    for (WindowJob& job : jobs) {
+      if (random.below(3) == 0) continue;
+      kept.push_back(policies::rounds_ahead(job, settings));
+      job.ahead = &kept.back();
+    }
+    const auto schedule = policies::solve_window(jobs, window_place(settings, 4, 0.5), settings);
+    EXPECT_EQ(schedule.path, made_anew.path) << "seed " << seed;
+    EXPECT_EQ(schedule.rounds, made_anew.rounds) << "seed " << seed;
+    EXPECT_EQ(schedule.objective, made_anew.objective) << "seed " << seed;
+  }
+}
+
 TEST(ShockwaveWindow, KeepsFinishTimesWhereItCan) {
   // One device, two jobs of 300 s; the second one has to be done when the window ends.
   WindowJob first{1000, 10, 0, 30, 300, 1e6};
