@@ -15,6 +15,8 @@ ExitCode run_logs(const Arguments& arguments, Console& console);
 ExitCode run_scale(const Arguments& arguments, Console& console);
 ExitCode run_stop(const Arguments& arguments, Console& console);
 ExitCode run_delete(const Arguments& arguments, Console& console);
+ExitCode run_exclude(const Arguments& arguments, Console& console);
+ExitCode run_include(const Arguments& arguments, Console& console);
 ExitCode run_events(const Arguments& arguments, Console& console);
 ExitCode run_top(const Arguments& arguments, Console& console);
 ExitCode run_forecast(const Arguments& arguments, Console& console);

@@ -73,10 +73,11 @@ std::string function_of(const Program& program) {
   return out;
 }
 
-/// The command that lists the names of jobs: completion asks the controller, and offers nothing
-/// where none answers at once.
-std::string job_names(std::string_view program) {
-  return "$(" + std::string(program) + " get --names 2>/dev/null)";
+/// The command that lists the names of jobs, or of nodes: completion asks the controller, and
+/// offers nothing where none answers at once.
+std::string names_command(std::string_view program, OperandKind kind) {
+  return std::string(program) + " get " + (kind == OperandKind::Node ? "nodes " : "") +
+         "--names 2>/dev/null";
 }
 
 /// The lines of bash that complete the value of an option and then what else may follow.
@@ -91,8 +92,8 @@ std::string bash_body(std::string_view program, const VerbSpec& verb) {
   std::string rest = verb.operands_max == 0 ? "" : "-f ";
   if (!verb.operand_choices.empty()) {
     rest = "-W '" + joined(verb.operand_choices) + "' ";
-  } else if (verb.operand_kind == OperandKind::Job) {
-    rest = "-W \"" + job_names(program) + "\" ";
+  } else if (verb.operand_kind != OperandKind::File) {
+    rest = "-W \"$(" + names_command(program, verb.operand_kind) + ")\" ";
   }
   out += "      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W '" + options_of(verb) +
          "' -- \"$word\"))\n      else COMPREPLY=(" +
@@ -125,8 +126,8 @@ std::string zsh_arguments(std::string_view program, const VerbSpec& verb) {
   }
   if (!verb.operand_choices.empty()) {
     out += " " + shell_quoted("*:choice:(" + joined(verb.operand_choices) + ")");
-  } else if (verb.operand_kind == OperandKind::Job) {
-    out += " " + shell_quoted("*:job:(" + job_names(program) + ")");
+  } else if (verb.operand_kind != OperandKind::File) {
+    out += " " + shell_quoted("*:name:($(" + names_command(program, verb.operand_kind) + "))");
   } else if (verb.operands_max != 0) {
     out += " " + shell_quoted("*:file:_files");
   }
@@ -150,9 +151,9 @@ std::string fish_options(std::string_view program,
   if (!verb.operand_choices.empty())
     out += begin + shell_quoted(condition) + " -f -a " +
            shell_quoted(joined(verb.operand_choices)) + "\n";
-  if (verb.operand_choices.empty() && verb.operand_kind == OperandKind::Job)
+  if (verb.operand_choices.empty() && verb.operand_kind != OperandKind::File)
     out += begin + shell_quoted(condition) + " -f -a " +
-           shell_quoted("(" + std::string(program) + " get --names 2>/dev/null)") + "\n";
+           shell_quoted("(" + names_command(program, verb.operand_kind) + ")") + "\n";
   return out;
 }
 

@@ -37,7 +37,7 @@ struct OptionSpec {
 };
 
 /// What completion offers for operands that are no fixed words.
-enum class OperandKind { File, Job };
+enum class OperandKind { File, Job, Node };
 
 /// One command that a reader can copy, and what it does.
 struct Example {

@@ -28,6 +28,8 @@ std::vector<Verb> verbs() {
           {.spec = scale_spec(), .run = run_scale},
           {.spec = stop_spec(), .run = run_stop},
           {.spec = delete_spec(), .run = run_delete},
+          {.spec = exclude_spec(), .run = run_exclude},
+          {.spec = include_spec(), .run = run_include},
           {.spec = events_spec(), .run = run_events},
           {.spec = top_spec(), .run = run_top},
           {.spec = forecast_spec(), .run = run_forecast},

@@ -187,6 +187,35 @@ VerbSpec delete_spec() {
           .operand_kind = OperandKind::Job};
 }
 
+VerbSpec exclude_spec() {
+  return {.name = "exclude",
+          .operands = "NODE...",
+          .operands_min = 1,
+          .operands_max = -1,
+          .summary = "give nodes no new workers; what runs there goes on",
+          .details =
+              "For maintenance, and for a node that breaks again and again. It needs the rights of "
+              "an administrator.\norrery describe node/NODE says which jobs still run there; "
+              "orrery include lets the node in again.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery exclude gpu-7 gpu-8", "before these two are switched off"}},
+          .operand_kind = OperandKind::Node};
+}
+
+VerbSpec include_spec() {
+  return {.name = "include",
+          .operands = "NODE...",
+          .operands_min = 1,
+          .operands_max = -1,
+          .summary = "let nodes that were excluded have workers again",
+          .details =
+              "Whoever excluded them: a user, as nodes that broke too often, or for a worker that "
+              "would not end.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery include gpu-7", "it was repaired"}},
+          .operand_kind = OperandKind::Node};
+}
+
 VerbSpec forecast_spec() {
   return {
       .name = "forecast",
@@ -288,6 +317,8 @@ std::vector<Verb> node_verbs_run_beside() {
                              scale_spec,
                              stop_spec,
                              delete_spec,
+                             exclude_spec,
+                             include_spec,
                              events_spec,
                              top_spec,
                              accuracy_spec,

@@ -20,6 +20,8 @@ VerbSpec logs_spec();
 VerbSpec scale_spec();
 VerbSpec stop_spec();
 VerbSpec delete_spec();
+VerbSpec exclude_spec();
+VerbSpec include_spec();
 VerbSpec events_spec();
 VerbSpec top_spec();
 VerbSpec forecast_spec();

@@ -210,6 +210,11 @@ COMES = {
     "orrery scale train collector=16": Comes("16 replicas", job=ROLES, changes=True),
     "orrery stop train": Comes("stopped", job=LONG, changes=True),
     "orrery delete train": Comes("deleted", job=LONG, changes=True),
+    "orrery exclude gpu-7 gpu-8": Comes(
+        "node-1: excluded", instead=(("gpu-7 gpu-8", "node-1 && orrery include node-1"),),
+        why="nodes of `up` are called so, and the next example needs it"),
+    "orrery include gpu-7": Comes(
+        "node-1: included", instead=(("gpu-7", "node-1"),), why="nodes of `up` are called so"),
     "orrery forecast train": Comes("train: runs since", job=LONG),
     "orrery forecast train.yaml": Comes("train: starts at once", files={"train.yaml": SHORT}, job="none"),
     "orrery forecast": Comes("known by", job=LONG),

@@ -391,6 +391,16 @@ class ChangesTest(VerbTest):
         for wrong in ["0", "-1", "two", "a=b"]:
             self.expect(2, "scale", "--", "train", wrong)
 
+    def test_exclude_and_include(self):
+        self.fake.answers = {("POST", "/api/v1/nodes/gpu-7/exclude"): (200, {"name": "gpu-7"}),
+                             ("POST", "/api/v1/nodes/gpu-8/exclude"): (200, {"name": "gpu-8"}),
+                             ("POST", "/api/v1/nodes/a%2Fb/include"): (200, {"name": "a/b"})}
+        done = self.expect(1, "exclude", "gpu-7", "node/gpu-8", "gpu-9")
+        self.assertEqual(done.stdout, "gpu-7: excluded\ngpu-8: excluded\n")
+        self.assertIn("node gpu-9: ", done.stderr)
+        self.assertEqual(self.expect(0, "include", "a/b", "--json").stdout, '{"included":["a/b"]}\n')
+        self.expect(2, "include")
+
 
 class ApplyTest(VerbTest):
     def setUp(self):

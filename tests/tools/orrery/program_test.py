@@ -35,7 +35,7 @@ workload:
 """
 VERBS = ["sim", "compare", "sweep", "test", "check", "place", "trace info", "trace convert", "policies",
          "journal dump", "journal verify", "replay", "forecast", "history", "report", "up", "controller", "agent", "run", "submit", "apply", "get", "describe", "logs", "scale",
-         "stop", "delete", "events", "top", "accuracy", "certs init",
+         "stop", "delete", "exclude", "include", "events", "top", "accuracy", "certs init",
          "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
          "version", "completion", "help"]
 STABLE = ["scenario", "policy", "world", "seed", "jobs_total", "jobs_finished", "jobs_failed",
