@@ -219,7 +219,7 @@ class PaiReader {
     job.waited = *entry.start - job.submit;
     if (entry.tasks > 1) builder_.altered(TraceReason::SeveralTasks);
     if (!entry.end) return builder_.add_censored(std::move(job), *entry.start);
-    job.duration = std::min(*entry.end - *entry.start, kTraceDurationMax);
+    job.duration = *entry.end - *entry.start;
     builder_.add(std::move(job));
   }
 

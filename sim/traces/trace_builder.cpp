@@ -32,6 +32,12 @@ void TraceBuilder::take(TraceJob job, std::optional<Instant> open_since) {
   job.censored = job.censored || open_since.has_value();
   if (job.censored && drops(TraceReason::Censored, options_.censored)) return;
   if (job.gpus == 0 && drops(TraceReason::ZeroGpus, options_.zero_gpus)) return;
+  const Duration longest = std::max(job.duration, job.waited.value_or(Duration::zero()));
+  if (longest > kTraceDurationMax) {
+    altered(TraceReason::TooLong);
+    job.duration = std::min(job.duration, kTraceDurationMax);
+    if (job.waited) job.waited = std::min(*job.waited, kTraceDurationMax);
+  }
   if (job.name.empty()) job.name = "row-" + std::to_string(report_.rows);
   make_unique(job.name);
   if (open_since) open_.push_back({jobs_.size(), *open_since});

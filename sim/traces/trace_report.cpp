@@ -60,6 +60,8 @@ std::string_view to_string(TraceReason reason) {
       return "no tasks";
     case TraceReason::NoJob:
       return "no job";
+    case TraceReason::TooLong:
+      return "longer than 100 years";
   }
   return "";
 }

@@ -34,9 +34,10 @@ enum class TraceReason {
   SeveralTasks,     ///< Tasks of different kinds in one job; their requests are added.
   NoTasks,          ///< A job that no row of the task table belongs to.
   NoJob,            ///< A row of another table whose job is not in the trace.
+  TooLong,          ///< Waited or ran for more than `kTraceDurationMax`; taken as that.
 };
 
-inline constexpr std::size_t kTraceReasons = 20;
+inline constexpr std::size_t kTraceReasons = 21;
 
 std::string_view to_string(TraceReason reason);
 

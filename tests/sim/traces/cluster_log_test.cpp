@@ -4,6 +4,7 @@
 
 #include "sim/traces/acme.hpp"
 #include "sim/traces/helios.hpp"
+#include "sim/traces/orrery_csv.hpp"
 #include "tests/sim/traces/shared_trace.hpp"
 
 namespace orrery::sim {
@@ -23,6 +24,25 @@ constexpr std::string_view kSeren =
 constexpr std::string_view kKalos =
     "job_id,user,node_num,gpu_num,cpu_num,mem_per_pod_GB,shared_mem_per_pod,type,state,"
     "submit_time,start_time,end_time,fail_time,stop_time,duration,queue,gpu_time\n";
+
+TEST(Helios, WhatLastsLongerThanAHundredYearsIsTakenAsThat) {
+  const auto trace = parse_helios(
+      std::string(kHelios) +
+          "1,u1,vcA,1,4,1,COMPLETED,1990-06-09 08:00:00,2099-06-09 08:00:00,2099-06-09 "
+          "09:00:00,3600,0\n"
+          "2,u1,vcA,1,4,1,COMPLETED,1990-06-09 08:00:00,1990-06-09 08:00:00,2099-06-09 "
+          "09:00:00,,0\n",
+      "cluster_log.csv");
+  expect_accounted(trace);
+  ASSERT_THAT(trace->jobs, SizeIs(2));
+  EXPECT_EQ(trace->jobs[0].waited, kTraceDurationMax);
+  EXPECT_EQ(trace->jobs[0].duration, Duration::seconds(3600));
+  EXPECT_EQ(trace->jobs[1].duration, kTraceDurationMax);
+  EXPECT_EQ(trace->report.counted(TraceReason::TooLong, TraceAction::Altered), 2U);
+  const auto back = parse_orrery_csv(orrery_csv(*trace), "own.csv", {});
+  ASSERT_TRUE(back.has_value()) << "our own form can be read";
+  EXPECT_EQ(back->jobs, trace->jobs);
+}
 
 TEST(Helios, TimesAreChinasWallClock) {
   const auto trace = parse_helios(
