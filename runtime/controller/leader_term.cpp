@@ -1,7 +1,9 @@
 #include "runtime/controller/leader_term.hpp"
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <string_view>
 #include <utility>
 
 #include "core/placer/registry.hpp"
@@ -45,6 +47,30 @@ JobId job_of(const EventBody& body) {
           return JobId::none();
       },
       body);
+}
+
+/// What the journal does not know of a configured group: all of it at first, later the nodes that
+/// were added to it since. A group has no more spares than it says.
+NodeGroup undeclared_of(const NodeGroup& group, const State& state) {
+  std::map<std::string_view, const NodeState*> known;
+  for (const NodeState& node : state.nodes) known.emplace(node.name, &node);
+  NodeGroup missing = group;
+  missing.node_names.clear();
+  std::int32_t spares = 0;
+  std::int32_t wanted = group.spares;
+  for (std::size_t i = 0; i < group.node_names.size(); ++i) {
+    const auto found = known.find(group.node_names[i]);
+    const bool is_last = static_cast<std::int32_t>(group.node_names.size() - i) <= group.spares;
+    if (found == known.end()) {
+      missing.node_names.push_back(group.node_names[i]);
+      spares += is_last ? 1 : 0;
+    } else if (found->second->spare || !found->second->stands_in_for.is_none()) {
+      --wanted;
+    }
+  }
+  missing.count = static_cast<std::int32_t>(missing.node_names.size());
+  missing.spares = std::clamp(wanted, 0, spares);
+  return missing;
 }
 
 std::uint64_t* request_in(EventBody& body) {
@@ -138,15 +164,12 @@ Status LeaderTerm::open() {
   nodes_of_before_ = state.nodes.size();
   const Instant now = clock_.now();
   std::vector<Event> opening{{now, now, Origin::External, EpochStarted{epoch_, settings_}}};
-  const auto is_known = [&](const NodeGroup& group) {
-    return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const NodeState& node) {
-      return std::find(group.node_names.begin(), group.node_names.end(), node.name) !=
-             group.node_names.end();
-    });
-  };
   NodesDeclared declared;
-  for (const NodeGroup& group : parts_.config.groups)
-    if (!group.node_names.empty() && !is_known(group)) declared.groups.push_back(group);
+  for (const NodeGroup& group : parts_.config.groups) {
+    configured_.insert(group.node_names.begin(), group.node_names.end());
+    if (NodeGroup missing = undeclared_of(group, state); missing.count > 0)
+      declared.groups.push_back(std::move(missing));
+  }
   if (!declared.groups.empty()) opening.push_back({now, now, Origin::External, declared});
   std::vector<Quota> quotas;
   for (const QuotaUse& use : state.quotas) quotas.push_back(use.quota);

@@ -222,6 +222,7 @@ class LeaderTerm final : private World, private RunObserver {
   std::vector<PendingAgent> pending_;    ///< Said hello since the last sweep.
   std::set<std::uint64_t> welcoming_;    ///< Streams that wait for their welcome.
   std::map<std::string, NodeId> names_;  ///< Nodes by name.
+  std::set<std::string> configured_;     ///< Names of nodes in the configuration's groups.
   std::size_t named_ = 0;                ///< Nodes that `names_` knows of.
 
   struct Waiting {

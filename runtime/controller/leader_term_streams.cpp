@@ -146,7 +146,9 @@ void LeaderTerm::declare_pending() {
   }
   for (const PendingAgent& pending : std::exchange(pending_, {})) {
     const auto known = names_.find(pending.hello.node);
-    if (known == names_.end()) {
+    // Of a closed cluster a name may have been taken out since its node joined.
+    if (known == names_.end() ||
+        (parts_.config.closed_cluster && !configured_.contains(pending.hello.node))) {
       refuse(pending.link,
              "node " + pending.hello.node +
                  " is not declared and the cluster is closed; add it to the controller's groups",

@@ -5,6 +5,10 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/control/epoch_leap.hpp"
 #include "runtime/store/sqlite_store.hpp"
@@ -135,6 +139,66 @@ TEST(Takeover, AControllerThatStartsAgainRestartsNoWorker) {
   EXPECT_EQ(epoch, Epoch{2});
   EXPECT_EQ(nodes, 2u) << "nodes keep their numbers by their names";
   EXPECT_TRUE(same);
+}
+
+ControllerConfig closed_config(std::vector<std::string> names, std::int32_t spares = 0) {
+  ControllerConfig config = quick_config();
+  config.closed_cluster = true;
+  NodeGroup group;
+  group.name = "gpu";
+  group.count = static_cast<std::int32_t>(names.size());
+  group.cpu = MilliCpu{4000};
+  group.spares = spares;
+  group.node_names = std::move(names);
+  config.groups = {group};
+  return config;
+}
+
+TEST(Takeover, NodesAddedToAConfiguredGroupAreDeclared) {
+  KeptJournal journal;
+  FakeTransport transport;
+  FakeNode c(transport, "c", 0);
+  { const auto daemon = start_daemon(transport, journal.opener(), closed_config({"a", "b"}, 1)); }
+  {
+    const auto daemon =
+        start_daemon(transport, journal.opener(), closed_config({"a", "c", "b", "d"}, 1));
+    EXPECT_TRUE(eventually([&] { return c.holds_lease(); })) << c.last_refusal();
+    using Row = std::tuple<std::string, std::string, bool>;
+    const auto nodes = looked(*daemon, [](const ControlView& v) {
+      std::vector<Row> rows;
+      for (const NodeState& node : v.state.nodes)
+        rows.emplace_back(node.name, node.group, node.spare || !node.stands_in_for.is_none());
+      return rows;
+    });
+    EXPECT_EQ(nodes,
+              (std::vector<Row>{
+                  {"a", "gpu", false}, {"b", "gpu", true}, {"c", "gpu", false}, {"d", "gpu", false}}))
+        << "one spare was asked for, and is there";
+  }
+  const auto daemon = start_daemon(transport, journal.opener(), closed_config({"a", "c", "e"}, 1));
+  const auto [count, is_spare] = looked(*daemon, [](const ControlView& v) {
+    return std::pair(v.state.nodes.size(), bool{v.state.nodes.back().spare});
+  });
+  EXPECT_EQ(count, 5u);
+  EXPECT_TRUE(is_spare) << "the one before is not of the group any more";
+}
+
+TEST(Takeover, ANodeThatWasTakenOutOfAClosedClusterIsRefused) {
+  KeptJournal journal;
+  FakeTransport transport;
+  FakeNode a(transport, "a", 0);
+  FakeNode b(transport, "b", 0);
+  {
+    const auto daemon = start_daemon(transport, journal.opener(), closed_config({"a", "b"}));
+    ASSERT_TRUE(eventually([&] { return a.holds_lease() && b.holds_lease(); }));
+  }
+  const auto daemon = start_daemon(transport, journal.opener(), closed_config({"b"}));
+  EXPECT_TRUE(eventually([&] { return a.last_refusal().find("closed") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] {
+    return looked(*daemon, [](const ControlView& v) {
+      return v.state.nodes[1].heard == v.state.epoch;
+    });
+  })) << "the other one is welcome";
 }
 
 TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpace) {
