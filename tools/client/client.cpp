@@ -152,8 +152,11 @@ Errors Client::in_words(const Errors& errors, bool late) const {
       continue;
     }
     for (const ServerAddress& other : options_.others) error.subject += ", " + other.text();
-    error.message = "no controller answers: " + error.message +
-                    "; start one with orrery up, or name another with --server or ORRERY_SERVER";
+    // A server that was reached may have a remedy of its own.
+    const bool has_remedy = error.message.find("; ") != std::string::npos;
+    error.message = "no controller answers: " + error.message;
+    if (!has_remedy)
+      error.message += "; start one with orrery up, or name another with --server or ORRERY_SERVER";
   }
   return out;
 }

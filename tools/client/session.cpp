@@ -37,6 +37,18 @@ Result<std::string> token_in(const std::string& path) {
 /// Whether it may stand in a header.
 bool is_plain(char c) { return c > ' ' && c <= '~'; }
 
+// The controller may have named the subject already: "train.yaml:2: ...", or "default.train: ..."
+// where the subject is "job default.train".
+std::string about(std::string_view subject, std::string_view reason) {
+  if (subject.empty() || reason.starts_with(subject)) return std::string(reason);
+  const std::size_t name = subject.rfind(' ') + 1;
+  const std::string_view behind =
+      reason.starts_with(subject.substr(name)) ? reason.substr(subject.size() - name) : "";
+  if (behind.starts_with(": ") || behind.starts_with(' '))
+    return std::string(subject) + std::string(behind);
+  return std::string(subject) + ": " + std::string(reason);
+}
+
 /// What the controller gives as reason: one line or several.
 std::vector<std::string> reasons_of(const HttpReply& reply) {
   const auto document = nlohmann::json::parse(reply.body, nullptr, false);
@@ -126,8 +138,7 @@ ExitCode Session::tell(const Errors& errors) {
 
 ExitCode Session::tell(const HttpReply& reply, std::string_view subject) {
   std::string text;
-  for (const std::string& reason : reasons_of(reply))
-    text += (subject.empty() ? "" : std::string(subject) + ": ") + reason + "\n";
+  for (const std::string& reason : reasons_of(reply)) text += about(subject, reason) + "\n";
   console_.err(text);
   if (reply.status == 503) return code_ = ExitCode::Unreachable;
   return code_ = reply.status == 400 ? ExitCode::BadInput : ExitCode::Unmet;

@@ -78,7 +78,9 @@ class TlsStream final : public Stream {
       if (verified != X509_V_OK) {
         ERR_clear_error();
         return unavailable(std::string("its certificate is not accepted: ") +
-                           X509_verify_cert_error_string(verified));
+                           X509_verify_cert_error_string(verified) +
+                           "; name the cluster's authority with --ca or ORRERY_CA, and the server "
+                           "by a name that its certificate has");
       }
       if (const Status again = wait_after(code, deadline); !again) return again;
     }

@@ -120,7 +120,8 @@ std::string workload_text(const json& spec) {
     const std::string low = shown_text_of(role, "min_replicas");
     const std::string high = shown_text_of(role, "max_replicas");
     out += "  " + shown_text_of(role, "name") + ": " + (low == high ? low : low + " to " + high) +
-           " replicas, each with " + bundle_text(member_of(role, "bundle")) + "\n";
+           (high == "1" ? " replica, with " : " replicas, each with ") +
+           bundle_text(member_of(role, "bundle")) + "\n";
     for (const char* key : {"image", "working_directory"})
       if (const std::string value = shown_text_of(role, key); !value.empty())
         out += "    " + std::string(key == std::string_view("image") ? "image" : "in") + ": " +

@@ -137,7 +137,8 @@ void read_advertised_url(const MapReader& top, ControllerConfig& config) {
 void read_relaunch(const MapReader& top, const std::string& directory, ControllerConfig& config) {
   top.read_texts("relaunch_command", config.relaunch_command);
   std::vector<std::string>& command = config.relaunch_command;
-  if (top.has("relaunch_command") && command.empty())
+  const YamlNode* words = top.find("relaunch_command");
+  if (words != nullptr && words->is_sequence() && command.empty())
     top.fail("relaunch_command",
              "names no program, one is needed; write for example [/usr/local/bin/replace-node] or "
              "remove it");

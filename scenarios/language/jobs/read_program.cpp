@@ -52,7 +52,9 @@ bool is_volume(const std::string& text) {
 
 void read_volumes(const MapReader& reader, std::vector<std::string>& to) {
   reader.read_texts("volumes", to);
-  for (const YamlNode& item : reader.items("volumes"))
+  const YamlNode* list = reader.find("volumes");
+  if (list == nullptr || !list->is_sequence()) return;
+  for (const YamlNode& item : list->items)
     if (item.is_scalar() && !is_volume(item.scalar))
       reader.reading().fail(item.origin,
                             reader.subject_of("volumes"),

@@ -169,6 +169,12 @@ TEST(ControllerConfig, SaysAllThatIsWrongAtOnceWithItsLine) {
           "join; add cluster: groups"));
 }
 
+TEST(ControllerConfig, AValueOfAWrongTypeIsToldOnce) {
+  EXPECT_THAT(errors_of(source("relaunch_command: bin/replace\n")),
+              ElementsAre("conf/controller.yaml:1: relaunch_command: is 'bin/replace', a list is "
+                          "needed; write each entry behind a '-'"));
+}
+
 TEST(ControllerConfig, NamesOfNodesAreSoundAndStandOnce) {
   EXPECT_THAT(
       errors_of(source("cluster:\n"

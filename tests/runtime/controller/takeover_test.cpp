@@ -170,9 +170,10 @@ TEST(Takeover, NodesAddedToAConfiguredGroupAreDeclared) {
         rows.emplace_back(node.name, node.group, node.spare || !node.stands_in_for.is_none());
       return rows;
     });
-    EXPECT_EQ(nodes,
-              (std::vector<Row>{
-                  {"a", "gpu", false}, {"b", "gpu", true}, {"c", "gpu", false}, {"d", "gpu", false}}))
+    EXPECT_EQ(
+        nodes,
+        (std::vector<Row>{
+            {"a", "gpu", false}, {"b", "gpu", true}, {"c", "gpu", false}, {"d", "gpu", false}}))
         << "one spare was asked for, and is there";
   }
   const auto daemon = start_daemon(transport, journal.opener(), closed_config({"a", "c", "e"}, 1));
@@ -195,9 +196,8 @@ TEST(Takeover, ANodeThatWasTakenOutOfAClosedClusterIsRefused) {
   const auto daemon = start_daemon(transport, journal.opener(), closed_config({"b"}));
   EXPECT_TRUE(eventually([&] { return a.last_refusal().find("closed") != std::string::npos; }));
   EXPECT_TRUE(eventually([&] {
-    return looked(*daemon, [](const ControlView& v) {
-      return v.state.nodes[1].heard == v.state.epoch;
-    });
+    return looked(*daemon,
+                  [](const ControlView& v) { return v.state.nodes[1].heard == v.state.epoch; });
   })) << "the other one is welcome";
 }
 

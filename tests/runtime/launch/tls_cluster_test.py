@@ -165,6 +165,8 @@ def strangers_are_refused(cluster, http, agents):
     }.items():
         done = cluster.run("get", "nodes", *words)
         assert done.returncode != 0 and "n0" not in done.stdout, (why, done)
+    unknown = cluster.expect(5, "get", "nodes", "--server", http, "--ca", "other/ca.pem").stderr
+    assert "--ca" in unknown and "orrery up" not in unknown, unknown
 
 
 def friends_work(cluster, http):

@@ -202,11 +202,14 @@ class ListsTest(VerbTest):
         spec = {"roles": [{"name": "main", "min_replicas": 1, "max_replicas": 4, "image": "",
                            "command": ["python", "train.py", "--note", "it's new"],
                            "bundle": {"devices": 1, "share": 1000, "device_model": "h200",
-                                      "cpu": 2500, "memory": 8 << 30}}]}
+                                      "cpu": 2500, "memory": 8 << 30}},
+                          {"name": "judge", "min_replicas": 1, "max_replicas": 1,
+                           "bundle": {"devices": 2, "cpu": 1000, "memory": 1 << 30}}]}
         self.fake.answers[("GET", "/api/v1/jobs/default.broken")] = (
             200, self.failed(spec=spec, user="ada"))
         page = self.expect(0, "describe", "broken").stdout
         for part in ["main: 1 to 4 replicas, each with 1 device (h200), 2.5 cores, 8 GiB",
+                     "judge: 1 replica, with 2 devices, 1 core, 1 GiB",
                      "command: python train.py --note 'it'\\''s new'", "ada",
                      "main 1 on n0 ended with exit code 7", "    no such file"]:
             self.assertIn(part, page)
@@ -375,6 +378,26 @@ class ChangesTest(VerbTest):
             error = self.expect(code, "submit", path).stderr
             self.assertIn("job.yaml:1: name: taken\n", error)
             self.assertIn("second line\n", error)
+
+    def test_a_value_of_a_wrong_type_is_told_once(self):
+        path = self.write("job.yaml", JOB_FILE.replace("devices: 0", "devices: 0, volumes: x"))
+        error = self.expect(2, "submit", path).stderr
+        self.assertEqual(error.count("volumes: is 'x', a list is needed"), 1, error)
+
+    def test_a_refusal_names_its_subject_once(self):
+        path = self.write("job.yaml", JOB_FILE)
+        stop = ("stop", "train")
+        for target, words, message, told in [
+                ("/api/v1/jobs", ("submit", path), f"{path}:2: no", f"{path}:2: no"),
+                ("/api/v1/jobs", ("submit", path), "no room", f"{path}: no room"),
+                ("/api/v1/jobs/default.train/stop", stop, "default.train: it has ended",
+                 "job default.train: it has ended"),
+                ("/api/v1/jobs/default.train/stop", stop, "default.train has ended",
+                 "job default.train has ended"),
+                ("/api/v1/jobs/default.train/stop", stop, "default.train-2: it has ended",
+                 "job default.train: default.train-2: it has ended")]:
+            self.fake.answers[("POST", target)] = (409, {"error": {"message": message}})
+            self.assertEqual(self.expect(1, *words).stderr, told + "\n")
 
     def test_scale_stop_and_delete(self):
         self.fake.answers = {("POST", "/api/v1/jobs/default.train/scale"): (200, {}),
