@@ -100,16 +100,18 @@ void read_metadata(const MapReader& manifest, JobUse use, JobSpec& to) {
   const std::string job = name == nullptr ? "" : name->scalar;
   const std::string in = space == nullptr ? "default" : space->scalar;
   to.name = in + "." + job;
+  const auto fail = [&](const YamlNode* at, const std::string& message) {
+    if (at == nullptr) at = metadata;
+    manifest.reading().fail(
+        at == nullptr ? manifest.origin() : at->origin, manifest.subject_of("metadata"), message);
+  };
   if (!is_dns_label(job))
-    manifest.fail("metadata",
-                  "has the name '" + job +
-                      "', a DNS label (a-z, 0-9, '-') is needed; write for "
-                      "example metadata: {name: train}");
+    fail(name,
+         "has the name '" + job +
+             "', a DNS label (a-z, 0-9, '-') is needed; write for example metadata: {name: train}");
   if (!is_dns_label(in))
-    manifest.fail("metadata",
-                  "has the namespace '" + in +
-                      "', a DNS label (a-z, 0-9, '-') is needed; correct "
-                      "it");
+    fail(space,
+         "has the namespace '" + in + "', a DNS label (a-z, 0-9, '-') is needed; correct it");
 }
 
 /// Whether it is a DIJob of the version that is read, or may be meant as one. Of any other document

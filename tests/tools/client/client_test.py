@@ -384,6 +384,11 @@ class ChangesTest(VerbTest):
         error = self.expect(2, "submit", path).stderr
         self.assertEqual(error.count("volumes: is 'x', a list is needed"), 1, error)
 
+    def test_a_wrong_name_of_a_manifest_is_told_where_it_stands(self):
+        path = self.write("dijob.yaml", DIJOB)
+        error = self.expect(2, "submit", path, "--set", "metadata.name=No_Name").stderr
+        self.assertTrue(error.startswith("--set metadata.name=No_Name: job "), error)
+
     def test_a_refusal_names_its_subject_once(self):
         path = self.write("job.yaml", JOB_FILE)
         stop = ("stop", "train")
