@@ -112,6 +112,10 @@ void Metrics::observe(const Notice& notice) {
   }
 }
 
+void Metrics::left_with(JobId id, Reason reason) {
+  if (jobs_.contains(id) && !is_final(jobs_[id].phase)) jobs_[id].reason = reason;
+}
+
 void Metrics::decided(Duration wall) { decisions_.add(wall); }
 
 void Metrics::advance(Instant at) {

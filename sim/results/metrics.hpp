@@ -44,6 +44,10 @@ class Metrics {
   /// A notice about the job comes soon: its row is fetched meanwhile.
   void expect(JobId id) const { jobs_.expect(id); }
 
+  /// Why a job that is not over is in its phase when the run ends. Notices tell of phases: a reason
+  /// that changes within one is known to the controller alone.
+  void left_with(JobId id, Reason reason);
+
   /// The policy was asked once, and took so long on this machine.
   void decided(Duration wall);
 

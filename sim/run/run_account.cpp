@@ -93,6 +93,10 @@ void RunAccount::sum_up_fragments(Instant end, std::int64_t devices, Summary& su
   summary.fragmentation_max = fragments_.highest() / static_cast<double>(devices);
 }
 
+void RunAccount::take_reasons() {
+  state_.for_each_job([&](const JobState& job) { metrics_->left_with(job.row.id, job.reason); });
+}
+
 RunReport RunAccount::close(const scenarios::Scenario& scenario,
                             const Policy& policy,
                             Digest chain,
@@ -114,6 +118,7 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   RunReport report;
   report.end = end;
   report.ended_at = now;
+  take_reasons();
   report.summary = metrics_->summarise(facts);
   report.summary.measured.peak_rss_mb = peak_rss_mb();  // What it took to sum up is part of it.
   sum_up_fragments(now, facts.devices, report.summary);

@@ -42,6 +42,9 @@ class RunAccount final : public RunObserver {
 
   Metrics& metrics() { return *metrics_; }
 
+  /// Takes from the controller why jobs that are not over are in their phases. Once, at the end.
+  void take_reasons();
+
   /// Fragmentation of a run that stops at `end`, of a cluster with so many devices. The mean is up
   /// to the end of the makespan: how long the world goes on without work is no choice of a policy.
   void sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const;

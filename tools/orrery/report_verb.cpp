@@ -90,6 +90,7 @@ Result<std::string> page_of(StateStore& store, const JournalSurvey& survey) {
     return at.value < survey.records && !interrupted();
   });
   if (!read) return read.errors();
+  account.take_reasons();
   const Instant end{survey.last.ns - survey.first.ns};
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   sim::RunFacts facts;

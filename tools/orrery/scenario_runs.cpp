@@ -133,19 +133,24 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   return answer;
 }
 
-/// Says in words which jobs are left though nothing will happen any more. True where some of them
-/// could run, and no expectation says that it is well so.
+/// Says in words which jobs are left because they can never fit, and which though nothing will
+/// happen any more. True where some of the latter could run, and no expectation says that it is
+/// well so.
 bool describe_leftovers(const scenarios::Scenario& scenario,
-                        const sim::Summary& summary,
+                        const sim::RunReport& ran,
                         const StuckListener& stuck,
                         std::vector<std::string>& warnings) {
-  if (!scenario.until.is_never() || summary.jobs_unfinished == 0) return false;
-  const std::uint64_t infeasible = std::min(stuck.infeasible(), summary.jobs_unfinished);
-  const std::uint64_t waiting = summary.jobs_unfinished - infeasible;
-  if (infeasible > 0)
+  if (ran.summary.jobs_unfinished == 0) return false;
+  std::uint64_t infeasible = 0;
+  for (const sim::JobOutcome& job : ran.metrics->jobs().rows())
+    if (job.exists() && !job.is_over() && job.reason == Reason::Infeasible) ++infeasible;
+  if (infeasible > 0) {
     warnings.push_back(std::to_string(infeasible) +
                        " jobs are unfinished because they can never fit on this cluster");
-  warnings.insert(warnings.end(), stuck.lacks().begin(), stuck.lacks().end());
+    warnings.insert(warnings.end(), stuck.lacks().begin(), stuck.lacks().end());
+  }
+  if (!scenario.until.is_never()) return false;  // More would have happened.
+  const std::uint64_t waiting = ran.summary.jobs_unfinished - infeasible;
   if (waiting > 0)
     warnings.push_back(std::to_string(waiting) +
                        " jobs are unfinished though they could fit, and nothing will happen any "
@@ -266,7 +271,7 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
   answer.warnings = ran->warnings;
   if (ran->end == RunEnd::NoProgress)
     answer.warnings.emplace_back("the run went on for ever at one instant: no progress");
-  const bool left_waiting = describe_leftovers(scenario, ran->summary, stuck, answer.warnings);
+  const bool left_waiting = describe_leftovers(scenario, *ran, stuck, answer.warnings);
   Status written = kept.finish(*ran, answer.warnings);
   if (!outputs.folder.empty()) {
     const std::size_t points = sim::PageLimits{}.sample_max;

@@ -120,6 +120,22 @@ TEST(RunEdges, AJobThatRanAndWaitsAtTheEndCountsToIt) {
   EXPECT_LE(report.summary.gpu_utilization, 1);
 }
 
+TEST(RunEdges, AJobThatCanNeverFitIsLeftAsInfeasible) {
+  const RunReport report =
+      run("policy: fifo\nuntil: 1h\ncluster: {nodes: 3, gpus_per_node: 4}\n"
+          "jobs:\n"
+          "  - {name: huge, replicas: 13, work: 1h}\n"
+          "  - {name: fits, replicas: 1, work: 10s}\n"
+          "  - {name: waits, at: 1min, replicas: 12, work: 2h}\n"
+          "  - {name: next, at: 2min, replicas: 12, work: 2h}\n");
+  const JobTable& jobs = report.metrics->jobs();
+  EXPECT_EQ(jobs[JobId(0)].phase, JobPhase::Pending);
+  EXPECT_EQ(jobs[JobId(0)].reason, Reason::Infeasible);
+  EXPECT_EQ(jobs[JobId(1)].reason, Reason::RequiredSucceeded);
+  EXPECT_EQ(jobs[JobId(2)].reason, Reason::AllReady);
+  EXPECT_EQ(jobs[JobId(3)].reason, Reason::Submitted);
+}
+
 TEST(RunEdges, JobsThatShareADeviceDoNotContendForIt) {
   const RunReport report =
       run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 1}\n"

@@ -3,6 +3,7 @@
 Usage: program_test.py PROGRAM ROOT
 """
 
+import csv
 import json
 import os
 import pathlib
@@ -426,6 +427,19 @@ class SimTest(ProgramTest):
             self.assertIn("can never fit", done.stderr)
             summary = json.loads(done.stdout)
             self.assertEqual((summary["jobs_finished"], summary["jobs_unfinished"]), (2, 1))
+
+    def test_jobs_that_can_never_fit_are_told_also_where_the_run_has_an_end(self):
+        text = TWO_JOBS + "  - {name: huge, at: 0s, gpus: 64, work: 10s}\nuntil: 1h\n"
+        done = self.expect(0, "sim", self.write("huge.yaml", text), "--out", self.folder / "out")
+        self.assertIn("1 jobs are unfinished because they can never fit", done.stderr)
+        self.assertIn("default.huge: needs 64 devices", done.stderr)
+        with open(self.folder / "out" / "jobs.csv", encoding="utf-8") as file:
+            reasons = {row["job_id"]: row["reason"] for row in csv.DictReader(file)}
+        self.assertEqual(reasons["huge"], "Infeasible")
+        # What has waited long enough is no longer left.
+        over = text.replace("work: 10s}\nuntil", "work: 10s, wait_deadline: 1min}\nuntil")
+        self.assertNotEqual(over, text)
+        self.assertEqual(self.expect(0, "sim", self.write("over.yaml", over)).stderr, "")
 
     def test_a_foreign_folder_stays_as_it_is(self):
         mine = self.folder / "thesis"
