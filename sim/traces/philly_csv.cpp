@@ -26,7 +26,7 @@ class PhillyCsvReader {
   PhillyCsvReader(std::string_view file_name, const TraceOptions& options)
       : options_(options), errors_(file_name) {
     report_.file = file_name;
-    report_.format = "philly-csv";
+    report_.format = "philly";
   }
 
   Result<Trace> read(std::string_view text) {

@@ -57,7 +57,7 @@ std::string_view to_string(TraceAction action);
 class TraceReport {
  public:
   std::string file;    ///< As named by the caller.
-  std::string format;  ///< "philly-csv", "openb", ...
+  std::string format;  ///< "philly", "openb", ...
   /// Rows or records read, header and blank lines not counted. Of tables beside the trace, only
   /// rows that belong to none of its jobs count.
   std::uint64_t rows = 0;

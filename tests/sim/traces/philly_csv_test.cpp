@@ -47,6 +47,7 @@ TEST(PhillyCsv, ColumnsAreFoundByNameAndLineEndsMayBeOfEitherKind) {
   ASSERT_THAT(trace->jobs, SizeIs(1));
   EXPECT_EQ(trace->jobs[0].gpus, 4);
   EXPECT_EQ(trace->jobs[0].vc, "vc");
+  EXPECT_EQ(trace->report.format, "philly");  // As --format calls it.
 }
 
 TEST(PhillyCsv, ExactDuplicatesAreJobsUnlessDropped) {

@@ -8,7 +8,7 @@ namespace trace_report_tests {
 TraceReport sample() {
   TraceReport report;
   report.file = "a.csv";
-  report.format = "philly-csv";
+  report.format = "philly";
   report.rows = 10;
   report.jobs = 8;
   report.count(TraceReason::NeverStarted, TraceAction::Dropped);
@@ -19,7 +19,7 @@ TraceReport sample() {
 
 TEST(TraceReport, TextListsEveryCountThatIsNotZero) {
   EXPECT_EQ(sample().text(),
-            "a.csv (philly-csv): 10 rows, 8 jobs, 2 dropped\n"
+            "a.csv (philly): 10 rows, 8 jobs, 2 dropped\n"
             "  exact duplicate, kept: 1\n"
             "  never started, dropped: 1\n"
             "  zero GPUs, dropped: 1\n");
@@ -29,7 +29,7 @@ TEST(TraceReport, JsonHoldsTheSame) {
   JsonText json;
   sample().write(json);
   EXPECT_EQ(json.text(),
-            R"({"file":"a.csv","format":"philly-csv","rows":10,"jobs":8,"dropped":2,)"
+            R"({"file":"a.csv","format":"philly","rows":10,"jobs":8,"dropped":2,)"
             R"("first_submit_unix_s":0,"last_submit_unix_s":0,"notes":[)"
             R"({"reason":"exact duplicate","action":"kept","rows":1},)"
             R"({"reason":"never started","action":"dropped","rows":1},)"
