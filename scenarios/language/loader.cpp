@@ -1,8 +1,10 @@
 #include "scenarios/language/loader.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/base/stream_text.hpp"
@@ -179,6 +181,13 @@ Result<Scenario> load_scenario_text(std::string_view text,
 }
 
 Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code))
+    return Error{ErrorCode::InvalidInput,
+                 path,
+                 0,
+                 "scenario",
+                 "is a folder, a file is needed; name a file in it"};
   std::ifstream in(path, std::ios::binary);
   const std::optional<std::string> text = rest_of(in);
   if (!text)

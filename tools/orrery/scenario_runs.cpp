@@ -264,7 +264,7 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
   maybe_too_slow = in_cluster && !ran->summary.unmet.empty();
   if (scenario.must_fail && ran->summary.unmet.empty())
     ran->summary.unmet.push_back(scenario.file +
-                                 ":0: run: every expectation was met, expected one that is not");
+                                 ": run: every expectation was met, expected one that is not");
   else if (scenario.must_fail)
     answer.failed_as_wanted = true;
   answer.summary = ran->summary;

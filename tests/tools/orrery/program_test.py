@@ -441,6 +441,11 @@ class SimTest(ProgramTest):
         self.assertNotEqual(over, text)
         self.assertEqual(self.expect(0, "sim", self.write("over.yaml", over)).stderr, "")
 
+    def test_a_folder_in_place_of_a_scenario_is_told_as_one(self):
+        for verb in ("sim", "check", "compare"):
+            done = self.expect(2, verb, self.folder)
+            self.assertIn("is a folder, a file is needed; name a file in it", done.stderr)
+
     def test_a_foreign_folder_stays_as_it_is(self):
         mine = self.folder / "thesis"
         mine.mkdir()
@@ -579,7 +584,8 @@ class TestVerbTest(ProgramTest):
         self.write("negative.unmet", "elsewhere/negative.yaml:1: job default.first: otherwise\n")
         self.assertIn("otherwise than", self.expect(1, "test", scenario).stdout)
         scenario = self.write("negative.yaml", text % "Succeeded")
-        self.assertIn("every expectation was met", self.expect(1, "test", scenario).stdout)
+        told = self.expect(1, "test", scenario).stdout
+        self.assertIn(".yaml: run: every expectation was met", told)
 
     def test_an_empty_folder_is_no_success(self):
         empty = self.folder / "empty"
