@@ -1,7 +1,9 @@
 #include "sim/reports/job_fields.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstdint>
 
 #include "sim/results/time_text.hpp"
 
@@ -50,7 +52,24 @@ void append_fixed_6(double number, std::string& out) {
 
 std::int64_t thousandths_of(std::span<const DevicePart> parts) {
   std::int64_t sum = 0;
-  for (const DevicePart& part : parts) sum += part.thousandths * std::popcount(part.devices);
+  for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
+    std::uint64_t any = 0;
+    std::uint64_t several = 0;  // Devices of which more than one part has something.
+    for (; last < parts.size() && parts[last].node == parts[first].node; ++last) {
+      several |= any & parts[last].devices;
+      any |= parts[last].devices;
+    }
+    const std::span<const DevicePart> of_node = parts.subspan(first, last - first);
+    for (const DevicePart& part : of_node)
+      sum += part.thousandths * std::popcount(part.devices & ~several);
+    for (; several != 0; several &= several - 1) {
+      const std::uint64_t device = several & ~(several - 1);
+      std::int64_t held = 0;
+      for (const DevicePart& part : of_node)
+        if ((part.devices & device) != 0) held += part.thousandths;
+      sum += std::min<std::int64_t>(held, 1000);
+    }
+  }
   return sum;
 }
 

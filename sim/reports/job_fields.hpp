@@ -33,7 +33,8 @@ void append_decimal(double number, std::string& out);
 /// With six decimals.
 void append_fixed_6(double number, std::string& out);
 
-/// Devices of all parts in thousandths; shares count their part.
+/// Devices of all parts of one job in thousandths; shares count their part. A device on which roles
+/// take turns counts once. Parts of a node stand together.
 std::int64_t thousandths_of(std::span<const DevicePart> parts);
 
 /// Writes a header, then calls `append(id, text)` for every job in the order of submission (JobId),

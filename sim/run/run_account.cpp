@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/job/turns.hpp"
 #include "core/record/event_jobs.hpp"
 
 namespace orrery::sim {
@@ -51,6 +52,16 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
       facts.thousandths_requested +=
           std::int64_t{replicas} * bundle.devices * bundle.share.thousandths;
     }
+  if (const JobState* job = state_.find(id); job != nullptr && is_seated(spec)) {
+    // Devices on which roles take turns count once; the controller knows which they are.
+    const JobRow& row = job->row;
+    const std::int32_t devices = row.rest_devices + row.min_replicas * row.demand.devices;
+    if (devices > 0) {
+      facts.devices_requested = devices;
+      facts.thousandths_requested =
+          row.rest_thousandths + row.min_replicas * row.demand.thousandths();
+    }
+  }
   facts.time_requested = spec.estimate;
   facts.name_space = namespace_of(spec.name);
   facts.group = *spec.group;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "sim/reports/job_fields.hpp"
 #include "sim/results/time_text.hpp"
 #include "tests/sim/reports/changing_job.hpp"
 
@@ -81,6 +83,16 @@ TEST(JobsCsv, WhatIsHeldUntilTheEndIsHeardOfDoesNotCount) {
   jobs[id].phase = JobPhase::Succeeded;
   const std::string row = rows(jobs, &run.timeline);
   EXPECT_TRUE(row.ends_with(",5.000000,1.000000,5.000000,10.000000,2.000000,2,2,0,0,0,0\n")) << row;
+}
+
+TEST(JobsCsv, ADeviceOnWhichRolesTakeTurnsCountsOnce) {
+  const std::vector<DevicePart> parts = {
+      {.node = NodeId(0), .devices = 0b1111, .thousandths = 1000, .role = RoleIndex(0)},
+      {.node = NodeId(0), .devices = 0b0111, .thousandths = 1000, .role = RoleIndex(1)},
+      {.node = NodeId(1), .devices = 0b0001, .thousandths = 300, .role = RoleIndex(0)},
+      {.node = NodeId(1), .devices = 0b0001, .thousandths = 300, .role = RoleIndex(0)},
+      {.node = NodeId(1), .devices = 0b0110, .thousandths = 500, .role = RoleIndex(1)}};
+  EXPECT_EQ(thousandths_of(parts), 4000 + 600 + 1000);
 }
 
 TEST(JobsCsv, WhatAJobHeldIsEmptyWhereSegmentsWereLeftOut) {

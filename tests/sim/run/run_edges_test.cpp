@@ -147,6 +147,21 @@ TEST(RunEdges, JobsThatShareADeviceDoNotContendForIt) {
 }
 
 // In place, a job pauses for a rescale; those that start anew afterwards have nothing to wait for.
+TEST(RunEdges, ADeviceOnWhichRolesTakeTurnsIsAskedForOnce) {
+  const RunReport report =
+      run("cluster: {nodes: 1, gpus_per_node: 4}\n"
+          "jobs:\n"
+          "  - name: turns\n"
+          "    work: 100s\n"
+          "    take_turns: [actor, rollout]\n"
+          "    roles:\n"
+          "      actor: {placement: 0-3}\n"
+          "      rollout: {placement: 0-3}\n");
+  EXPECT_EQ(report.metrics->jobs()[JobId(0)].devices_requested, 4);
+  EXPECT_DOUBLE_EQ(report.summary.ftf_avg, 1);  // It has never waited for anybody.
+  EXPECT_DOUBLE_EQ(report.summary.gpu_seconds_allocated, 400);
+}
+
 TEST(RunEdges, APauseEndsWithTheWorkersThatPaused) {
   const RunReport report =
       run("policy: fifo\ncluster: {nodes: 1, gpus_per_node: 2}\n"
