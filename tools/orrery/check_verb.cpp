@@ -1,5 +1,5 @@
-// check: validates scenarios with the policies that they name, sweeps, and files of jobs; opens no
-// workload, runs nothing.
+// check: validates scenarios with the policies that they name, sweeps, files of jobs, and workloads
+// of Batsim that stand for a scenario; opens no workload that a scenario names, runs nothing.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +66,12 @@ void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checke
         {.file = scenario->file, .subject = each.subject, .message = each.sentence});
 }
 
+void check_workload(const std::string& path, Checked& checked) {
+  const auto opened = open_scenario(path, {});
+  if (!opened) return checked.take(opened.errors());
+  check_scenario(opened->scenario, checked);
+}
+
 std::string text_of(const std::vector<CheckedFile>& files) {
   std::string out;
   for (const CheckedFile& file : files) {
@@ -116,6 +122,8 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
     checked.files.push_back({path, false, std::nullopt, std::nullopt});
     if (!text)
       check_scenario(scenarios::load_scenario(path), checked);
+    else if (scenario_around(path))
+      check_workload(path, checked);
     else if (is_sweep(*text))
       check_sweep(path, checked);
     else if (scenarios::kind_of_file(*text) == scenarios::FileKind::Jobs)

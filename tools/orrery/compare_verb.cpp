@@ -177,7 +177,10 @@ Answers gathered(const std::vector<TaskEnd>& ends) {
     if (!has_ended(end)) continue;
     out.worst = std::max(out.worst, end.code);
     RunAnswer answer = answer_of(end);
-    out.remarks += remarks_of(answer);
+    out.remarks += remarks_of(
+        answer,
+        ends.size() == 1 ? ""
+                         : answer.summary.policy + ", seed " + std::to_string(answer.summary.seed));
     for (const Error& error : answer.errors)
       if (std::ranges::find(out.errors, error.text(), &Error::text) == out.errors.end())
         out.errors.push_back(error);

@@ -69,8 +69,11 @@ Result<sim::ExploreBounds> bounds_of(const Arguments& arguments) {
   take(number(arguments, "--states", 1, kStatesMax, bounds.states), bounds.states);
   if (const auto delays = arguments.value("--delays"); delays == "any")
     bounds.delays.reset();
+  else if (const auto held_up = number(arguments, "--delays", 0, 9, *bounds.delays); held_up)
+    bounds.delays = static_cast<std::uint32_t>(*held_up);
   else
-    take(number(arguments, "--delays", 0, 9, *bounds.delays), *bounds.delays);
+    errors.push_back(
+        {.subject = "--delays", .message = held_up.errors().front().message + ", or any"});
   const std::string recovery(arguments.value("--recovery").value_or("worker"));
   bounds.recovery = recovery == "job"    ? RecoveryScope::Job
                     : recovery == "role" ? RecoveryScope::Role

@@ -309,10 +309,6 @@ Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments
   return overrides;
 }
 
-namespace {
-
-/// A workload of Batsim in place of a scenario: the scenario that does nothing but run it. Nothing
-/// where the file is something else.
 std::optional<std::string> scenario_around(const std::string& path) {
   if (!path.ends_with(".json")) return std::nullopt;
   std::ifstream in(path, std::ios::binary);
@@ -325,6 +321,8 @@ std::optional<std::string> scenario_around(const std::string& path) {
   json.end_object().end_object().end_object();
   return json.take();
 }
+
+namespace {
 
 /// A scenario with its workload.
 Result<LoadedScenario> loaded(Result<scenarios::Scenario> scenario) {
@@ -495,11 +493,12 @@ std::string remark_on_page(const scenarios::Scenario& scenario) {
   return "remark: " + absence + "\n";
 }
 
-std::string remarks_of(const RunAnswer& answer) {
+std::string remarks_of(const RunAnswer& answer, const std::string& run) {
   std::string out;
   for (const std::string& warning : answer.warnings)
     out += "remark: " + answer.summary.policy + ": " + warning + "\n";
-  for (const std::string& unmet : answer.summary.unmet) out += "unmet: " + unmet + "\n";
+  const std::string before = run.empty() ? "" : run + ": ";
+  for (const std::string& unmet : answer.summary.unmet) out += "unmet: " + before + unmet + "\n";
   return out;
 }
 

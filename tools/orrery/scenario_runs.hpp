@@ -34,7 +34,11 @@ Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments
 Result<LoadedScenario> open_scenario(const std::string& path,
                                      const std::vector<scenarios::Override>& overrides);
 
-/// The same for a text; `file` names it in messages.
+/// The scenario that does nothing but run the workload of Batsim at `path`, as text. Nothing where
+/// the file is something else.
+std::optional<std::string> scenario_around(const std::string& path);
+
+/// The same as open_scenario for a text; `file` names it in messages.
 Result<LoadedScenario> open_scenario_text(const std::string& text,
                                           const std::string& file,
                                           const std::vector<scenarios::Override>& overrides);
@@ -109,7 +113,8 @@ std::uint64_t jobs_expected(const scenarios::Scenario& scenario,
 /// this program has none, else empty.
 std::string remark_on_page(const scenarios::Scenario& scenario);
 
-/// Writes each warning and unmet expectation of a run as one line for people.
-std::string remarks_of(const RunAnswer& answer);
+/// Writes each warning and unmet expectation of a run as one line for people. `run` is put before
+/// what is unmet, empty where there is one run only.
+std::string remarks_of(const RunAnswer& answer, const std::string& run);
 
 }  // namespace orrery::cli

@@ -136,7 +136,7 @@ ExitCode run_sim(const Arguments& arguments, Console& console) {
     }
   }
   print(answer, arguments.has("--json"), console);
-  console.err(remarks_of(answer));
+  console.err(remarks_of(answer, ""));
   if (folder) console.err(remark_on_page(loaded->scenario));
   return ends.front().code;
 }

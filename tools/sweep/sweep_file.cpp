@@ -172,8 +172,11 @@ class SweepReader {
     const auto range = node->is_scalar() ? seed_range("seeds", node->scalar, kSweepCellsMax)
                                          : Result<SeedRange>(Error{});
     if (!range) {
+      const bool is_range = node->is_scalar() && node->scalar.find("..") != node->scalar.npos;
       top_.fail("seeds",
-                found_instead(*node, "a range or a list of seeds", "write 1..10 or [1, 2]"));
+                is_range
+                    ? range.errors().front().message
+                    : found_instead(*node, "a range or a list of seeds", "write 1..10 or [1, 2]"));
       return;
     }
     for (std::uint64_t i = 0; i < range->count(); ++i) sweep_.seeds.push_back(range->first + i);

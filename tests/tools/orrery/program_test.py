@@ -191,7 +191,7 @@ class BadUsageTest(ProgramTest):
         self.assertIn("cut short: all of up to 3 steps", self.expect(0, *words, "--depth", "3").stdout)
         error = self.expect_bad("explore", "--nodes", "4", "--delays", "some")
         self.assertIn("--nodes", error)
-        self.assertIn("--delays", error)
+        self.assertIn('--delays: "some" found, needed a whole number from 0 to 9, or any', error)
 
     def test_storms_are_clean_and_counted(self):
         told = json.loads(self.expect(0, "storm", "--seeds", "1..8", "--json").stdout)
@@ -408,6 +408,9 @@ class SimTest(ProgramTest):
         summary = json.loads(run.stdout)
         self.assertEqual((summary["jobs_finished"], summary["makespan_s"]), (4, 20))
         self.assertEqual(summary["scenario"], "delays")
+        self.assertEqual(self.expect(0, "check", path).stdout, f"{path}: sound\n")
+        path.write_text(path.read_text().replace('"delay": 10', '"delay": -1'))
+        self.assertIn("delay", self.expect(2, "check", path).stderr)
 
     def test_the_scenario_says_where_and_what_where_the_command_line_does_not(self):
         text = TWO_JOBS + "outputs: {dir: results, formats: [jobs]}\n"
@@ -571,6 +574,13 @@ class TestVerbTest(ProgramTest):
         self.assertEqual(len(report["scenarios"][1]["unmet"]), 1)
         (suite / "broken.yaml").write_text("cluster: 3\n")
         self.assertIn("FAIL", self.expect(2, "test", suite).stdout)
+
+    def test_of_several_runs_each_is_named_with_what_it_leaves_unmet(self):
+        scenario = self.write("unmet.yaml", TWO_JOBS + "expect:\n  - {job: first, phase: Failed}\n")
+        told = self.expect(1, "compare", scenario, "--policies", "fifo,easy", "--seeds", "1..2").stderr
+        for run in ("fifo/1, seed 1", "fifo/1, seed 2", "easy/1, seed 1", "easy/1, seed 2"):
+            self.assertIn(f"unmet: {run}: {scenario}:", told)
+        self.assertIn(f"unmet: {scenario}:", self.expect(1, "compare", scenario).stderr)
 
     def test_a_scenario_that_must_fail_passes_as_recorded(self):
         text = TWO_JOBS + "must_fail: true\nexpect:\n  - {job: first, phase: %s}\n"

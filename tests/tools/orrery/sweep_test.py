@@ -342,7 +342,7 @@ policies: [fifo, esy]
                 ("grid: {cluster.nodes: [4, 4]}", ":2: grid: cluster.nodes: 4 stands twice"),
                 ("seeds: 1..3", ":1: sweep: has neither grid nor list"),
                 ("grid: {cluster.nodes: [4]}\nseeds: []", ":3: seeds: is an empty list"),
-                ("grid: {cluster.nodes: [4]}\nseeds: 5..1", ":3: seeds: is '5..1'"),
+                ("grid: {cluster.nodes: [4]}\nseeds: 5..1", ':3: seeds: "5..1" counts downwards'),
                 ("grid: {cluster.nodes: [4]}\npolicies: []", ":3: policies: is an empty list"),
                 ("grid: {cluster.nodes: [4]}\npolicies: [fifo, fifo]", ":3: policies: fifo stands twice"),
                 ("grid: {cluster.nodes: [4]}\nseeds: 1..100000\npolicies: [fifo, easy]", "more than 100000 cells"),

@@ -70,6 +70,21 @@ TEST(SweepFile, APolicyInPlaceOfAListIsOneError) {
   EXPECT_EQ(sweep.errors().size(), 1U);
 }
 
+TEST(SweepFile, ARangeOfSeedsIsRefusedForWhatIsWrongWithIt) {
+  const auto text_of = [](const std::string& seeds) {
+    const auto sweep =
+        read_sweep("scenario: q.yaml\ngrid: {a: [1]}\nseeds: " + seeds + "\n", "s.yaml");
+    return sweep ? "" : sweep.errors().front().text();
+  };
+  EXPECT_EQ(text_of("1..200000"),
+            "s.yaml:3: seeds: \"1..200000\" is more than 100000 seeds; take fewer");
+  EXPECT_EQ(text_of("3..1"),
+            "s.yaml:3: seeds: \"3..1\" counts downwards, needed the lower seed first; write 1..3");
+  EXPECT_EQ(
+      text_of("some"),
+      "s.yaml:3: seeds: is 'some', a range or a list of seeds is needed; write 1..10 or [1, 2]");
+}
+
 TEST(SweepFile, AllErrorsAreToldWithTheirLines) {
   const auto sweep = read_sweep(
       "seeds: [1, 1, x]\npolicies: [[fifo]]\nset: 3\ngrid:\n  a: [1]\n  a.b: [2]\n  c: []\n",
