@@ -52,6 +52,9 @@ constexpr std::array<CsvColumn, 17> kColumns = {{{"name"},
 
 constexpr std::int64_t kAmountMax = 1'000'000'000'000'000;
 
+// The year 2102: other forms have dates, which are of 2100 at most, in any zone.
+constexpr Duration kSubmitMax = Duration::seconds(4'165'516'800);
+
 std::optional<int> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -124,7 +127,7 @@ class NormalReader {
     TraceJob job;
     job.name = decoded(rows_.field(Name));
     if (job.name.empty()) fields_.refuse("name", "", "the name of the job");
-    job.submit = fields_.time("submit_s", rows_.field(Submit));
+    job.submit = Instant::zero() + fields_.seconds("submit_s", rows_.field(Submit), kSubmitMax);
     job.duration = fields_.seconds("duration_s", rows_.field(Run), kTraceDurationMax);
     job.gpus = static_cast<int>(fields_.whole("gpus", rows_.field(Gpus), 0, kTraceGpusMax));
     const std::int64_t most = std::int64_t{1000} * job.gpus;

@@ -111,7 +111,7 @@ class SwfReader {
   void add_job(std::size_t size) {
     TraceJob job;
     job.name = id_text(Id);
-    job.submit = start_ + time(Submit, kTraceTimeMax);
+    job.submit = start_ + time(Submit, kTraceTimeMax - (start_ - Instant::zero()));
     job.duration = time(Run, kTraceDurationMax);
     job.gpus = static_cast<int>(fields_.whole(kNames[size], fields_words_[size], 1, kTraceGpusMax));
     if (values_[AskedTime] > 0) job.estimate = time(AskedTime, kTraceDurationMax);

@@ -44,6 +44,18 @@ TEST(Helios, WhatLastsLongerThanAHundredYearsIsTakenAsThat) {
   EXPECT_EQ(back->jobs, trace->jobs);
 }
 
+TEST(Helios, OurOwnFormHoldsEveryDate) {
+  const auto trace = parse_helios(
+      std::string(kHelios) +
+          "1,u1,vcA,1,4,1,COMPLETED,2100-12-31 23:59:59,2100-12-31 23:59:59,2100-12-31 "
+          "23:59:59,0,0\n",
+      "cluster_log.csv");
+  expect_accounted(trace);
+  const auto back = parse_orrery_csv(orrery_csv(*trace), "own.csv", {});
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->origin, trace->origin);
+}
+
 TEST(Helios, TimesAreChinasWallClock) {
   const auto trace = parse_helios(
       std::string(kHelios) +

@@ -64,6 +64,15 @@ TEST(Swf, WhatIsMissingDropsARowForOneReason) {
   EXPECT_EQ(trace->report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
 }
 
+TEST(Swf, NothingIsSubmittedAfterTheLastTimeOfATrace) {
+  const std::string row = " 0 5 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n";
+  const std::string start = "; UnixStartTime: 4102444700\n";
+  EXPECT_TRUE(parse_swf(start + "1 100" + row, "log.swf").has_value());
+  const auto refused = parse_swf(start + "1 101" + row, "log.swf");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.errors().front().text(), testing::HasSubstr("from 0 to 100"));
+}
+
 TEST(Swf, AnIdUsedTwiceGetsANumber) {
   const auto trace = parse_swf(
       "1 0 0 5 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
