@@ -136,8 +136,14 @@ class TwoRounds {
         steps_(steps),
         rounds_(rooms.size()),
         solver_(solver) {
+    // The densest come first, so that the densest and the least dense of a set are its first and
+    // its last. Of one size that is the order of urgencies, which a knapsack wants.
+    std::vector<double> densities;
+    for (std::size_t job = 0; job < jobs.size(); ++job)
+      densities.push_back(urgencies[job] / static_cast<double>(jobs[job].room));
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      return urgencies[a] > urgencies[b];
+      return densities[a] != densities[b] ? densities[a] > densities[b]
+                                          : urgencies[a] > urgencies[b];
     });
     for (const WindowJob& job : jobs) sizes_.push_back(job.room);
     std::sort(sizes_.begin(), sizes_.end(), std::greater<>());
@@ -146,9 +152,8 @@ class TwoRounds {
     for (const std::size_t job : order_) {
       const auto size =
           std::lower_bound(sizes_.begin(), sizes_.end(), jobs[job].room, std::greater<>());
-      ranked_.push_back({urgencies[job],
-                         urgencies[job] / static_cast<double>(jobs[job].room),
-                         static_cast<std::size_t>(size - sizes_.begin())});
+      ranked_.push_back(
+          {urgencies[job], densities[job], static_cast<std::size_t>(size - sizes_.begin())});
     }
   }
 
@@ -268,14 +273,17 @@ class TwoRounds {
   /// Whether other jobs than those in the earlier one can be better. A full round of the densest
   /// jobs is the best there is: so says the fractional knapsack.
   bool may_improve(const Round& early, const Round& late) const {
-    double late_greatest = -1;  // Density of those in the later one.
-    for (std::size_t word = 0; word < late.ranks.size(); ++word)
-      for (std::uint64_t left = late.ranks[word] & ~early.ranks[word]; left != 0; left &= left - 1)
-        late_greatest = std::max(late_greatest, ranked_[word * kBits + bit_of(left)].density);
-    if (late_greatest < 0 || early.left != 0) return late_greatest >= 0;
-    for (std::size_t word = 0; word < late.ranks.size(); ++word)
-      for (std::uint64_t left = early.ranks[word] & ~late.ranks[word]; left != 0; left &= left - 1)
-        if (ranked_[word * kBits + bit_of(left)].density < late_greatest) return true;
+    std::size_t word = 0;
+    while (word < late.ranks.size() && (late.ranks[word] & ~early.ranks[word]) == 0) ++word;
+    if (word == late.ranks.size()) return false;
+    if (early.left != 0) return true;
+    const std::size_t densest = word * kBits + bit_of(late.ranks[word] & ~early.ranks[word]);
+    for (word = early.ranks.size(); word > 0; --word) {
+      const std::uint64_t of_early = early.ranks[word - 1] & ~late.ranks[word - 1];
+      if (of_early == 0) continue;
+      const std::size_t least_dense = word * kBits - 1 - std::countl_zero(of_early);
+      return ranked_[least_dense].density < ranked_[densest].density;
+    }
     return false;
   }
 
@@ -309,7 +317,7 @@ class TwoRounds {
   }
 
   const std::vector<std::int64_t>& rooms_;
-  std::vector<std::size_t> order_;   ///< Of jobs, the most urgent first: [rank].
+  std::vector<std::size_t> order_;   ///< Of jobs, the densest first: [rank].
   std::vector<Ranked> ranked_;       ///< Of the job of each rank.
   std::vector<std::int64_t> sizes_;  ///< Rooms that jobs take, falling.
   std::int64_t steps_;

@@ -17,6 +17,18 @@ void append_number(std::string& out, T number) {
   out.append(buffer.data(), end);
 }
 
+/// How many bytes at the begin of `text` stand in quotes as they are: ASCII but for control
+/// characters, quotes and backslashes.
+std::size_t plain_bytes(std::string_view text) {
+  std::size_t count = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x80 || c == '"' || c == '\\') break;
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 JsonText& JsonText::begin_object() {
@@ -120,7 +132,12 @@ void JsonText::new_line() {
 void JsonText::quoted(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out_ += '"';
-  while (!text.empty()) {
+  while (true) {
+    // Nearly all texts are plain to their end. Byte by byte was a twentieth of a simulation.
+    const std::size_t plain = plain_bytes(text);
+    out_.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const char c = text[0];
     std::size_t length = 1;
     if (c == '"' || c == '\\') {
