@@ -23,9 +23,10 @@
 # long it takes, where that is long, so that it begins early and nothing waits for it at the end.
 # PROCESSORS: as many tests as it counts for, where it is in a hurry and others would hold it up.
 #
-#   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
+#   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [MUTATOR b.cpp ...] [LINK target ...])
 #
-# makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*. After all of them
+# makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*. MUTATOR changes inputs in
+# place of libFuzzer. After all of them
 #
 #   orrery_fuzz_seeds(NAME SOURCES a_test.cpp ...)
 #
@@ -171,7 +172,7 @@ function(orrery_test name)
 endfunction()
 
 function(orrery_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;MUTATOR;LINK")
   orrery_reject_leftovers("orrery_fuzzer(${name})" "${arg_UNPARSED_ARGUMENTS}")
   set_property(DIRECTORY APPEND PROPERTY ORRERY_FUZZ_NAMES ${name})
   set_property(DIRECTORY APPEND PROPERTY ORRERY_FUZZ_SOURCES ${arg_SOURCES})
@@ -179,7 +180,7 @@ function(orrery_fuzzer name)
   if(NOT ORRERY_FUZZ)
     return()
   endif()
-  add_executable(fuzz_${name} ${arg_SOURCES} ${ORRERY_FUZZ_EACH})
+  add_executable(fuzz_${name} ${arg_SOURCES} ${arg_MUTATOR} ${ORRERY_FUZZ_EACH})
   target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LINK})
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)

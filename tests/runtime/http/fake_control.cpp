@@ -42,13 +42,18 @@ FakeControl::FakeControl(Thread thread, std::int32_t nodes) : thread_kind_(threa
 }
 
 FakeControl::~FakeControl() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+  if (thread_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
   }
-  wake_.notify_one();
-  thread_.join();
+  // A follower may own its own handle, by way of an answer that is still open.
+  std::vector<std::shared_ptr<Follower>> left;
+  const std::lock_guard lock(mutex_);
+  left.swap(followers_);
 }
 
 // --- threads ---
