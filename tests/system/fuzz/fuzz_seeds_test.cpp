@@ -101,7 +101,7 @@ TEST(FuzzParts, AreEntriesItemsAndWhatStandsInBrackets) {
             (std::vector<std::string>{"/a=1\n",
                                       "/b=\n  - c: 2\n    d: {e: 3, f: [4, 5]}\n",
                                       "b/=c: 2\n    d: {e: 3, f: [4, 5]}\n",
-                                      "b/c=2\n    ",
+                                      "b/c=2\n",
                                       "b/d={e: 3, f: [4, 5]}\n",
                                       "d/e=3",
                                       "f/=4",
