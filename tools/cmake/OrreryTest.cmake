@@ -197,6 +197,7 @@ function(orrery_fuzz_seeds name)
   get_property(sources DIRECTORY PROPERTY ORRERY_FUZZ_SOURCES)
   get_property(link DIRECTORY PROPERTY ORRERY_FUZZ_LINK)
   list(REMOVE_DUPLICATES link)
+  list(REMOVE_DUPLICATES sources)
   # Each alone: they all define the same function, and names of their own beside it.
   set(alone ${sources})
   list(TRANSFORM alone REPLACE ".*/" "")
