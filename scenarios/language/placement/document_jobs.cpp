@@ -34,7 +34,8 @@ class JobsReader {
     if (roles != nullptr)
       for (const YamlEntry& entry : roles->entries) read_role(entry.key, entry.value, job);
     if (const YamlNode* turns = value_of(node, "take_turns")) read_turns(*turns, job);
-    const bool formed = value_of(node, "virtual_clusters") != nullptr;
+    const YamlNode* clusters = value_of(node, "virtual_clusters");
+    const bool formed = clusters != nullptr && !clusters->entries.empty();
     if (!job.roles.empty() || formed) document_.jobs.push_back(std::move(job));
   }
 
