@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace orrery {
 
@@ -11,14 +12,15 @@ namespace orrery {
 template <class T>
 void prefetch(const T* object) {
   constexpr std::size_t kLine = 64;
-  const char* bytes = reinterpret_cast<const char*>(object);
+  // As a number: beyond null no pointer may point.
+  const auto at = reinterpret_cast<std::uintptr_t>(object);
   for (std::size_t i = 0; i < sizeof(T); i += kLine) {
-    __builtin_prefetch(bytes + i);
+    __builtin_prefetch(reinterpret_cast<const void*>(at + i));
     // To GCC a prefetch is no effect: without one it drops the loop, and calls of functions that do
     // nothing else.
     __asm__ volatile("");
   }
-  __builtin_prefetch(bytes + sizeof(T) - 1);
+  __builtin_prefetch(reinterpret_cast<const void*>(at + sizeof(T) - 1));
 }
 
 }  // namespace orrery
