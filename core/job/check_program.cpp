@@ -1,10 +1,18 @@
 #include "core/job/check_program.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 
 namespace orrery {
 namespace {
+
+/// Of a role, to be told apart: more than jobs have, and done within a few hundredths of a second.
+constexpr std::size_t kProcessesLookedAtMax = 1 << 20;
 
 void refuse(Errors& errors, std::string subject, std::string message) {
   errors.push_back({ErrorCode::InvalidInput, {}, 0, std::move(subject), std::move(message)});
@@ -58,30 +66,69 @@ void check_isolation(const IsolationSpec& isolation, const std::string& subject,
         errors, subject, "isolation.deadline is 0 or less, a time above 0 is needed; correct it");
 }
 
-/// A node for all processes, or a process on a node, is in one entry.
+/// A process on a node is in one entry. Nodes that the same entries name are looked at once, so
+/// that ranges may be as wide as they like.
+void check_processes_apart(const RoleSpec& role, const std::string& subject, Errors& errors) {
+  struct Named {
+    std::int32_t node = 0;
+    std::size_t entry = 0;
+
+    auto operator<=>(const Named&) const = default;
+  };
+
+  const std::vector<NodeProgram>& entries = role.process->on_nodes;
+  std::vector<Named> named;
+  for (std::size_t entry = 0; entry < entries.size(); ++entry)
+    if (!entries[entry].ranks.empty())
+      for (const std::int32_t node : entries[entry].nodes) named.push_back({node, entry});
+  std::ranges::sort(named);
+  const auto same_entry = [](const Named& a, const Named& b) { return a.entry == b.entry; };
+  std::span<const Named> last;
+  std::vector<std::int32_t> ranks;
+  std::size_t looked_at = 0;
+  for (std::size_t begin = 0, end = 0; begin < named.size(); begin = end) {
+    while (end < named.size() && named[end].node == named[begin].node) ++end;
+    const std::span<const Named> here = std::span(named).subspan(begin, end - begin);
+    if (std::ranges::equal(here, last, same_entry)) continue;
+    last = here;
+    ranks.clear();
+    for (const Named& each : here) {
+      const std::vector<std::int32_t>& more = entries[each.entry].ranks;
+      looked_at += more.size();
+      if (looked_at > kProcessesLookedAtMax)
+        return refuse(errors,
+                      subject,
+                      "on_nodes names ranks on so many nodes in so many ways that more than " +
+                          std::to_string(kProcessesLookedAtMax) +
+                          " processes are to be told apart; bring entries of neighbouring nodes "
+                          "together");
+      ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    std::ranges::sort(ranks);
+    const auto twice = std::ranges::adjacent_find(ranks);
+    if (twice == ranks.end()) continue;
+    return refuse(errors,
+                  subject,
+                  "on_nodes has rank " + std::to_string(*twice) + " on node " +
+                      std::to_string(here.front().node) +
+                      " twice, each in one entry is needed; take it out of one");
+  }
+}
+
+/// A node for all processes is in one entry, and so is a process on a node.
 void check_entries_apart(const RoleSpec& role, const std::string& subject, Errors& errors) {
   std::vector<std::int32_t> nodes;
-  std::vector<std::pair<std::int32_t, std::int32_t>> processes;
-  for (const NodeProgram& program : role.process->on_nodes) {
+  for (const NodeProgram& program : role.process->on_nodes)
     if (program.ranks.empty())
       nodes.insert(nodes.end(), program.nodes.begin(), program.nodes.end());
-    for (const std::int32_t node : program.nodes)
-      for (const std::int32_t rank : program.ranks) processes.emplace_back(node, rank);
-  }
   std::ranges::sort(nodes);
-  std::ranges::sort(processes);
   if (const auto twice = std::ranges::adjacent_find(nodes); twice != nodes.end())
     refuse(errors,
            subject,
            "on_nodes has node " + std::to_string(*twice) +
                " twice, each node in one entry is needed; bring them together, or say of which "
                "ranks each is");
-  if (const auto twice = std::ranges::adjacent_find(processes); twice != processes.end())
-    refuse(errors,
-           subject,
-           "on_nodes has rank " + std::to_string(twice->second) + " on node " +
-               std::to_string(twice->first) +
-               " twice, each in one entry is needed; take it out of one");
+  check_processes_apart(role, subject, errors);
 }
 
 void check_on_nodes(const RoleSpec& role, const std::string& subject, Errors& errors) {

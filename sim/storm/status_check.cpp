@@ -13,6 +13,16 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// `text` without what users have named: a device model may be called "4 device".
+std::string without_names(std::string text, const JobSpec& spec) {
+  for (const RoleSpec& role : spec.roles) {
+    const std::string& model = role.bundle.device_model;
+    for (std::size_t at = 0; !model.empty() && (at = text.find(model, at)) != std::string::npos;)
+      text.erase(at, model.size());
+  }
+  return text;
+}
+
 std::uint32_t count_of(const FoldedJob& job, Counter counter) {
   return job.counts[static_cast<std::size_t>(counter)];
 }
@@ -176,8 +186,8 @@ class StatusJudge {
   void words() {
     const std::string& text = status_.message;
     if (text.empty()) return say("has no reason in words");
-    if (const std::string wrong = disagreement(text); !wrong.empty())
-      say("says \"" + wrong + "\": " + text);
+    const std::string wrong = disagreement(without_names(text, *job_.spec));
+    if (!wrong.empty()) say("says \"" + wrong + "\": " + text);
     if (job_.phase == JobPhase::Restarting) {
       const std::string counted = "restart " + std::to_string(count_of(job_, Counter::Restarts)) +
                                   " of " + std::to_string(job_.spec->backoff_limit);

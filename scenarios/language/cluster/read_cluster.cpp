@@ -66,6 +66,8 @@ std::vector<HardwareCount> read_hardware(const MapReader& reader) {
     reader.fail("hardware",
                 "are " + std::to_string(pieces) + " pieces on each node, at most " +
                     std::to_string(kHardwareMax) + " are needed; spread them over more nodes");
+  // Jobs are placed on what is left, for their own errors; units beyond the last have no bit.
+  for (; pieces > kHardwareMax; hardware.pop_back()) pieces -= hardware.back().count;
   return hardware;
 }
 

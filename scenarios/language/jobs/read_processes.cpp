@@ -16,9 +16,13 @@ void read_numbers(const MapReader& reader, std::string_view key, std::vector<std
       return reader.fail(key,
                          "is " + std::to_string(range.last) + ", numbers below " +
                              std::to_string(kNodesMax) + " are needed; correct it");
+    if (!reader.reading().take_numbers(range.last - range.first + 1))
+      return reader.fail(key,
+                         "stands, with the ranges before it, for more than " +
+                             std::to_string(kRangeNumbersMax) +
+                             " numbers; name fewer nodes or ranks");
     for (std::int64_t number = range.first; number <= range.last; ++number)
       to.push_back(static_cast<std::int32_t>(number));
-    if (to.size() > static_cast<std::size_t>(2 * kNodesMax)) break;  // Told as a repetition.
   }
   std::ranges::sort(to);
 }

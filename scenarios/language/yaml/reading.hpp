@@ -36,6 +36,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// Errors, and warnings, that are kept of one document; one more says how many there were beside.
 inline constexpr std::size_t kFindingsMax = 100;
 
+/// What ranges of one document may stand for together; each number takes four bytes.
+inline constexpr std::int64_t kRangeNumbersMax = 1 << 22;
+
 /// Collects what is wrong with one document.
 class Reading {
  public:
@@ -62,6 +65,13 @@ class Reading {
   void note_other_priority_class() { has_other_class_ = true; }
 
   bool has_other_priority_class() const { return has_other_class_; }
+
+  /// Takes room for numbers that a few bytes stand for, as 0-9999 does; false where those of the
+  /// document are more than `kRangeNumbersMax`, which is to be told.
+  bool take_numbers(std::int64_t count) {
+    numbers_ += count;
+    return numbers_ <= kRangeNumbersMax;
+  }
 
   /// "file:line" or "--set path=value".
   std::string place(Origin origin) const;
@@ -97,6 +107,7 @@ class Reading {
   std::vector<Found> warnings_;
   std::size_t errors_ = 0;  ///< All, kept or not.
   std::size_t warnings_count_ = 0;
+  std::int64_t numbers_ = 0;  ///< That ranges stand for.
 };
 
 /// Reads the keys of one map. Values that are absent or wrong leave the target as it is; wrong ones

@@ -215,6 +215,29 @@ on_nodes:
               ElementsAre(HasSubstr("on_nodes has rank 3 on node 0 twice")));
 }
 
+TEST(JobFile, RangesOfOnNodesMayBeWide) {
+  const auto errors_of = [](const std::string& entries) {
+    return job_file_errors("name: a\ncommand: [x]\non_nodes: [" + entries + "]\n");
+  };
+  // Of 17 billion processes none is in memory.
+  EXPECT_EQ(read_job("{name: a, command: [x], on_nodes: [{nodes: 0-131071, ranks: 0-131071}]}")
+                .roles.at(0)
+                .process->on_nodes.at(0)
+                .ranks.size(),
+            131'072U);
+  EXPECT_THAT(errors_of("{nodes: 0-131071, ranks: 0-9}, {nodes: 70000, ranks: 9-12}"),
+              ElementsAre(HasSubstr("on_nodes has rank 9 on node 70000 twice")));
+  EXPECT_THAT(errors_of("{nodes: [3, 3], ranks: 1}"),
+              ElementsAre(HasSubstr("on_nodes has rank 1 on node 3 twice")));
+  std::string many;
+  for (int entry = 0; entry < 40; ++entry) many += "{nodes: 0-131071, ranks: 0},";
+  EXPECT_THAT(errors_of(many), Contains(HasSubstr("more than 4194304 numbers")));
+  std::string mixed = "{nodes: 0-99, ranks: 1000-30999},";
+  for (int node = 0; node < 100; node += 2)
+    mixed += "{nodes: " + std::to_string(node) + ", ranks: " + std::to_string(node) + "},";
+  EXPECT_THAT(errors_of(mixed), ElementsAre(HasSubstr("bring entries of neighbouring nodes")));
+}
+
 TEST(JobFile, ProcessesOfOneNodeByTwoGroupsHaveTheLabelOfTheirs) {
   NodeGroup first;
   first.name = "train";

@@ -19,9 +19,9 @@ class Patience final : public sim::RunListener {
 };
 
 void check(const sim::Summary& summary) {
-  invariant(summary.jobs_total ==
-                summary.jobs_finished + summary.jobs_failed + summary.jobs_unfinished,
-            "every job has finished, failed or neither");
+  invariant(
+      summary.jobs_total == summary.jobs_finished + summary.jobs_failed + summary.jobs_unfinished,
+      "every job has finished, failed or neither");
   for (const double figure : {summary.makespan_s, summary.gpu_utilization})
     invariant(std::isfinite(figure) && figure >= 0, "figures are numbers");
 }

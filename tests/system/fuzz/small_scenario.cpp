@@ -49,9 +49,8 @@ std::optional<SmallScenario> small_scenario(const std::uint8_t* data,
     invariant(!workload.errors().front().message.empty(), "every error has words");
     return std::nullopt;
   }
-  SmallScenario out{std::move(*scenario),
-                    std::make_shared<sim::LoadedWorkload>(std::move(*workload)),
-                    nullptr};
+  SmallScenario out{
+      std::move(*scenario), std::make_shared<sim::LoadedWorkload>(std::move(*workload)), nullptr};
   out.workload->complete(out.scenario);
   policies::PolicyArguments arguments;
   for (const scenarios::Parameter& parameter : out.scenario.policy.parameters)
