@@ -8,6 +8,7 @@
 namespace orrery::policies {
 
 std::optional<Duration> duration_of(std::string_view text) {
+  constexpr double kSecondsMost = 9e9;  // 285 years.
   static constexpr std::pair<std::string_view, double> kUnits[] = {
       {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"min", 60}, {"s", 1}, {"h", 3600}, {"d", 86400}};
   double seconds = 1;
@@ -18,7 +19,8 @@ std::optional<Duration> duration_of(std::string_view text) {
     break;
   }
   const auto number = parsed_number<double>(text);
-  if (!number) return std::nullopt;
+  // No number, or one of which nanoseconds cannot be counted.
+  if (!number || !(*number * seconds > -kSecondsMost)) return std::nullopt;
   return Duration::from_seconds(*number * seconds);
 }
 
