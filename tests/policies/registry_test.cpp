@@ -80,6 +80,11 @@ TEST(Registry, ReportsAllBadParametersAtOnce) {
   EXPECT_THAT(errors, HasSubstr("policy.gain_min: is \"2\", a number, at least 0 and at most 1"));
 }
 
+TEST(Registry, TimesThatCannotBeCountedAreNone) {
+  for (const std::string text : {"nan", "-inf", "-9223372036854775808", "-1e30h"})
+    EXPECT_THAT(error_of("fit", {{"period", text}}), HasSubstr("is \"" + text + "\", a duration"));
+}
+
 TEST(Registry, ReadsDurationsWithTheirUnits) {
   for (const auto& [text, seconds] : {std::pair{"90", 90},
                                       std::pair{"90s", 90},
