@@ -66,8 +66,13 @@ std::vector<HardwareCount> read_hardware(const MapReader& reader) {
     reader.fail("hardware",
                 "are " + std::to_string(pieces) + " pieces on each node, at most " +
                     std::to_string(kHardwareMax) + " are needed; spread them over more nodes");
-  // Jobs are placed on what is left, for their own errors; units beyond the last have no bit.
-  for (; pieces > kHardwareMax; hardware.pop_back()) pieces -= hardware.back().count;
+  // Jobs are placed on the first of them, for their own errors: units beyond have no bit.
+  std::int32_t room = kHardwareMax;
+  for (HardwareCount& each : hardware) {
+    each.count = std::min(each.count, room);
+    room -= each.count;
+  }
+  std::erase_if(hardware, [](const HardwareCount& each) { return each.count == 0; });
   return hardware;
 }
 
