@@ -133,7 +133,7 @@ void JsonText::quoted(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out_ += '"';
   while (true) {
-    // Nearly all texts are plain to their end. Byte by byte was a twentieth of a simulation.
+    // Nearly all texts are plain to their end. Byte by byte took 4 % of a run under `shockwave`.
     const std::size_t plain = plain_bytes(text);
     out_.append(text.substr(0, plain));
     text.remove_prefix(plain);

@@ -1,4 +1,4 @@
-// For targets that read YAML or JSON: two of three inputs are made by changes of parts.
+// For targets that read YAML, JSON or tables: two of three inputs are made by changes of parts.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "core/plan/policy.hpp"
 #include "scenarios/language/spec/scenario.hpp"

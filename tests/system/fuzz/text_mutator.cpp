@@ -1,6 +1,7 @@
 #include "tests/system/fuzz/text_mutator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <utility>
@@ -329,11 +330,11 @@ std::vector<TextPart> parts_of(std::string_view text) {
 }
 
 void TextMutator::keep(Seen& seen, std::string_view text, Random& random) {
-  if (std::find(seen.texts.begin(), seen.texts.end(), text) != seen.texts.end()) return;
-  if (seen.texts.size() < kSeenMax)
-    seen.texts.emplace_back(text);
+  if (std::find(seen.begin(), seen.end(), text) != seen.end()) return;
+  if (seen.size() < kSeenMax)
+    seen.emplace_back(text);
   else
-    seen.texts[random.below(kSeenMax)] = text;
+    seen[random.below(kSeenMax)] = text;
 }
 
 void TextMutator::learn(std::string_view text) {
@@ -364,7 +365,7 @@ std::string TextMutator::some_value(const std::string& key, Random& random) cons
   if ((found == values_.end() || random.chance(0.1)) && !value_keys_.empty())
     found = values_.find(value_keys_[random.below(value_keys_.size())]);
   if (found == values_.end()) return "1";
-  return found->second.texts[random.below(found->second.texts.size())];
+  return found->second[random.below(found->second.size())];
 }
 
 std::string TextMutator::some_entry(const std::string& parent,
@@ -375,7 +376,7 @@ std::string TextMutator::some_entry(const std::string& parent,
     if ((found == entries_.end() || random.chance(0.2)) && !entry_keys_.empty())
       found = entries_.find(entry_keys_[random.below(entry_keys_.size())]);
     if (found == entries_.end()) break;
-    const std::string& text = found->second.texts[random.below(found->second.texts.size())];
+    const std::string& text = found->second[random.below(found->second.size())];
     if (!in_bracket || text.find('\n') == std::string::npos) return text;
   }
   return "a: 1";
@@ -449,7 +450,9 @@ std::string TextMutator::changed(const std::string& text, Random& random) const 
   }
 }
 
-std::string TextMutator::mutated(std::string_view text, std::size_t bytes_max, std::uint64_t seed) {
+std::string TextMutator::mutated(std::string_view text,
+                                 std::size_t bytes_max,
+                                 std::uint64_t seed) const {
   Random random(seed);
   std::string out(text);
   for (std::uint64_t left = 1 + random.below(4); left > 0; --left) {

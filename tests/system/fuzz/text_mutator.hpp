@@ -1,9 +1,9 @@
-// Changes texts by their parts, so that what comes out is still YAML or JSON: a fuzzer that changes
-// bytes mostly makes texts that no reader gets beyond.
+// Changes texts by their parts, so that what comes out is mostly still YAML or JSON: a fuzzer that
+// changes bytes mostly makes texts that no reader gets beyond.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,25 +29,23 @@ struct TextPart {
   bool is_in_bracket = false;
 };
 
-/// All parts, those of outer levels before those in them. Any bytes have parts; texts that are
-/// neither YAML nor JSON have odd ones.
+/// All parts, those of lines before those of brackets and of tables. Any bytes have parts; texts
+/// that are neither YAML nor JSON have odd ones.
 std::vector<TextPart> parts_of(std::string_view text);
 
 /// Keeps parts of the texts that it has seen and puts them into others.
 class TextMutator {
  public:
-  /// Remembers parts of `text`, some thousands of all texts at most.
+  /// Remembers parts of `text`; of all texts 64 at most under each of 4,000 keys.
   void learn(std::string_view text);
 
   /// `text` with one to four changes, at most `bytes_max` bytes. The same for the same seed after
   /// the same texts.
-  std::string mutated(std::string_view text, std::size_t bytes_max, std::uint64_t seed);
+  std::string mutated(std::string_view text, std::size_t bytes_max, std::uint64_t seed) const;
 
  private:
   /// What was seen under one key. Old ones make room for new ones.
-  struct Seen {
-    std::vector<std::string> texts;
-  };
+  using Seen = std::vector<std::string>;
 
   static void keep(Seen& seen, std::string_view text, Random& random);
 
