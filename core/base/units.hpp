@@ -22,10 +22,12 @@ struct Duration {
 
   static constexpr Duration seconds(std::int64_t n) { return {n * 1'000'000'000}; }
 
-  /// Rounds to the nearest nanosecond, halves away from zero; saturates at `forever()`.
+  /// Rounds to the nearest nanosecond, halves away from zero; saturates at `forever()` and at
+  /// minus 9.2e18 ns, which also stands for what is no number.
   static constexpr Duration from_seconds(double s) {
     const double ns = s * 1e9;
     if (ns >= 9.2e18) return forever();
+    if (!(ns > -9.2e18)) return {-9'200'000'000'000'000'000};
     return {static_cast<std::int64_t>(ns < 0 ? ns - 0.5 : ns + 0.5)};
   }
 

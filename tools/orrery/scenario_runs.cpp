@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/amount_text.hpp"
 #include "core/base/json_text.hpp"
 #include "core/base/stream_text.hpp"
 #include "core/queues/queue_text.hpp"
@@ -133,6 +134,11 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   return answer;
 }
 
+std::string unfinished(std::uint64_t jobs) {
+  return counted(static_cast<std::int64_t>(jobs), "job") + (jobs == 1 ? " is" : " are") +
+         " unfinished";
+}
+
 /// Says in words which jobs are left because they can never fit, and which though nothing will
 /// happen any more. True where some of the latter could run, and no expectation says that it is
 /// well so.
@@ -145,16 +151,15 @@ bool describe_leftovers(const scenarios::Scenario& scenario,
   for (const sim::JobOutcome& job : ran.metrics->jobs().rows())
     if (job.exists() && !job.is_over() && job.reason == Reason::Infeasible) ++infeasible;
   if (infeasible > 0) {
-    warnings.push_back(std::to_string(infeasible) +
-                       " jobs are unfinished because they can never fit on this cluster");
+    warnings.push_back(unfinished(infeasible) + " because " + (infeasible == 1 ? "it" : "they") +
+                       " can never fit on this cluster");
     warnings.insert(warnings.end(), stuck.lacks().begin(), stuck.lacks().end());
   }
   if (!scenario.until.is_never()) return false;  // More would have happened.
   const std::uint64_t waiting = ran.summary.jobs_unfinished - infeasible;
   if (waiting > 0)
-    warnings.push_back(std::to_string(waiting) +
-                       " jobs are unfinished though they could fit, and nothing will happen any "
-                       "more: no progress");
+    warnings.push_back(unfinished(waiting) + " though " + (waiting == 1 ? "it" : "they") +
+                       " could fit, and nothing will happen any more: no progress");
   return waiting > 0 && scenario.expectations.empty();
 }
 

@@ -23,7 +23,8 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
   const std::vector<std::string>& operands = arguments.operands();
   const std::string& path = operands.front();
   const Result<std::string> text = read_input(path);
-  if (text && is_rlinf_text(*text)) {
+  if (!text) return open_scenario(path, overrides);  // Its error names the files that are there.
+  if (is_rlinf_text(*text)) {
     const auto context = placement_context({path,
                                             {operands.begin() + 1, operands.end()},
                                             arguments.values("--config-dir"),

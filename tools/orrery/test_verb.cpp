@@ -239,6 +239,9 @@ class JunitFile {
                      .message = "is " + *path +
                                 ", a scenario that is to run, and would write over it; name "
                                 "another file"};
+    if (path->empty())
+      return Error{.subject = "--junit",
+                   .message = "is empty, needed the name of a file to write the report to"};
     const bool was_there = fs::exists(*path, code);
     errno = 0;
     if (!std::ofstream(*path, std::ios::binary | std::ios::app))
@@ -279,6 +282,11 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
     errors.push_back({.subject = "--fidelity",
                       .message = "stands beside --world cluster, where nothing is modelled but "
                                  "compute; drop one"});
+  if (arguments.has("--keep") && arguments.value("--world").value_or("cluster") != "cluster")
+    errors.push_back({.subject = "--keep",
+                      .message = "stands beside --world " + *arguments.value("--world") +
+                                 ", where there are no journals and logs to keep; drop it, or run "
+                                 "in world cluster"});
   if (!errors.empty()) {
     console.errors(errors);
     return ExitCode::BadInput;

@@ -431,10 +431,16 @@ class SimTest(ProgramTest):
             summary = json.loads(done.stdout)
             self.assertEqual((summary["jobs_finished"], summary["jobs_unfinished"]), (2, 1))
 
+    def test_a_file_that_is_not_there_is_told_before_what_only_its_kind_may_have(self):
+        missing = self.folder / "missing.yaml"
+        told = self.expect(2, "sim", missing, "--nodes", "2x8").stderr
+        self.assertIn(str(missing), told)
+        self.assertNotIn("is for documents of RLinf", told)
+
     def test_jobs_that_can_never_fit_are_told_also_where_the_run_has_an_end(self):
         text = TWO_JOBS + "  - {name: huge, at: 0s, gpus: 64, work: 10s}\nuntil: 1h\n"
         done = self.expect(0, "sim", self.write("huge.yaml", text), "--out", self.folder / "out")
-        self.assertIn("1 jobs are unfinished because they can never fit", done.stderr)
+        self.assertIn("1 job is unfinished because it can never fit", done.stderr)
         self.assertIn("default.huge: needs 64 devices", done.stderr)
         with open(self.folder / "out" / "jobs.csv", encoding="utf-8") as file:
             reasons = {row["job_id"]: row["reason"] for row in csv.DictReader(file)}
@@ -596,6 +602,16 @@ class TestVerbTest(ProgramTest):
         scenario = self.write("negative.yaml", text % "Succeeded")
         told = self.expect(1, "test", scenario).stdout
         self.assertIn(".yaml: run: every expectation was met", told)
+
+    def test_options_that_would_do_nothing_are_refused(self):
+        scenario = self.write("two.yaml", TWO_JOBS)
+        kept = self.folder / "kept"
+        for world in ["model", "sim"]:
+            told = self.expect(2, "test", scenario, "--world", world, "--keep", kept).stderr
+            self.assertIn(f"--keep: stands beside --world {world}, where there are no journals", told)
+        self.assertFalse(kept.exists())
+        told = self.expect(2, "test", scenario, "--junit", "").stderr
+        self.assertIn("--junit: is empty, needed the name of a file", told)
 
     def test_an_empty_folder_is_no_success(self):
         empty = self.folder / "empty"
