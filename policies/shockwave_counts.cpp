@@ -123,8 +123,8 @@ class CountProgram {
       least_[i] = *least;
     }
     present_.reserve(jobs.size());
-    gains_.reserve(jobs.size() * window_);
-    densities_.reserve(jobs.size() * window_);
+    gains_.resize(jobs.size() * window_);
+    densities_.resize(jobs.size() * window_);
     for (std::size_t i = 0; i < jobs.size(); ++i) add_gains(i, weights.empty() ? 1 : weights[i]);
     sort_rounds();
   }
@@ -174,12 +174,16 @@ class CountProgram {
     const double scale =
         weight / (static_cast<double>(jobs_.size()) * static_cast<double>(settings_.rounds));
     present_.push_back(scale * ahead_[at]->utility);
+    const std::vector<double>& ahead = ahead_[at]->gains;
+    const auto room = static_cast<double>(jobs_[at].room);
+    double* const gains = &gains_[at * window_];
+    double* const densities = &densities_[at * window_];
     double last = std::numeric_limits<double>::infinity();
-    for (const double gain : ahead_[at]->gains) {
+    for (std::size_t n = 0; n < window_; ++n) {
       // Concave but for rounding: the order of rounds must not depend on it.
-      last = std::min(std::max(scale * gain, 0.0), last);
-      gains_.push_back(last);
-      densities_.push_back(last / static_cast<double>(jobs_[at].room));
+      last = std::min(std::max(scale * ahead[n], 0.0), last);
+      gains[n] = last;
+      densities[n] = last / room;
     }
   }
 
