@@ -56,7 +56,9 @@ if(ORRERY_FUZZ)
     message(FATAL_ERROR "ORRERY_FUZZ: the compiler is ${CMAKE_CXX_COMPILER_ID}, libFuzzer needs "
                         "clang; configure with --preset fuzz")
   endif()
-  add_compile_options(-fsanitize=fuzzer-no-link)
+  # What is not declared inline is not put into ours either, or its edges would be ours.
+  add_compile_options(-fsanitize=fuzzer-no-link -finline-hint-functions
+                      -fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/tools/cmake/fuzz_coverage.txt)
 endif()
 
 find_program(ORRERY_CCACHE ccache)
