@@ -14,8 +14,7 @@ extern "C" {
 /// Read by jemalloc when the program begins. A simulation has one thread, so one arena does; what
 /// is free is given back to the system after a fiftieth of a second, which holds the peak down
 /// (docs/performance.md). Pieces of up to 256 KB are kept for the next that wants one: what a
-/// policy takes for each of its decisions was given back and asked for anew some hundred times a
-/// second.
+/// policy takes for each of its decisions was given back to the system and asked for anew.
 extern const char* malloc_conf;
 const char* malloc_conf = "narenas:1,dirty_decay_ms:20,muzzy_decay_ms:0,lg_tcache_max:18";
 }

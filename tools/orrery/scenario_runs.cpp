@@ -134,6 +134,7 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   return answer;
 }
 
+/// "1 job is unfinished", "2 jobs are unfinished".
 std::string unfinished(std::uint64_t jobs) {
   return counted(static_cast<std::int64_t>(jobs), "job") + (jobs == 1 ? " is" : " are") +
          " unfinished";

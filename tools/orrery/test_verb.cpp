@@ -314,6 +314,13 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
     passed += verdicts.back().passed() ? 1 : 0;
   }
   console.out(arguments.has("--json") ? json_of(verdicts, passed) : text_of(verdicts, passed));
+  const auto ran_in_cluster = [](const Verdict& verdict) {
+    return verdict.summary.world == "cluster";
+  };
+  if (arguments.has("--keep") && std::ranges::none_of(verdicts, ran_in_cluster))
+    console.err(
+        "remark: --keep has kept nothing, for no scenario ran in world cluster; add --world "
+        "cluster\n");
   if (const Status written = junit->write(verdicts); !written) {
     console.errors(written.errors());
     worst = std::max(worst, ExitCode::BadInput);

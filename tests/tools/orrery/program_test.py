@@ -609,6 +609,8 @@ class TestVerbTest(ProgramTest):
         for world in ["model", "sim"]:
             told = self.expect(2, "test", scenario, "--world", world, "--keep", kept).stderr
             self.assertIn(f"--keep: stands beside --world {world}, where there are no journals", told)
+        told = self.expect(0, "test", scenario, "--keep", kept).stderr
+        self.assertIn("remark: --keep has kept nothing", told)
         self.assertFalse(kept.exists())
         told = self.expect(2, "test", scenario, "--junit", "").stderr
         self.assertIn("--junit: is empty, needed the name of a file", told)
