@@ -159,7 +159,8 @@ bool ModeChoice::check_engine_sizes(const ExtraEngine& engine, const DevicePool&
 void ModeChoice::halve_rollout(ModePlan& plan) {
   const std::int64_t devices = rollout_->ranks.count();
   const std::int64_t half = devices / 2;
-  const std::int64_t least = std::lcm(sizes_.rollout_tensor, sizes_.fixed_worker_tensor);
+  const auto least =
+      std::lcm(std::int64_t{sizes_.rollout_tensor}, std::int64_t{sizes_.fixed_worker_tensor});
   if (devices % 2 != 0 || half % sizes_.rollout_tensor != 0 ||
       half % sizes_.fixed_worker_tensor != 0) {
     tell(ErrorKind::NotDivisible,

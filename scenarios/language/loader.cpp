@@ -123,6 +123,20 @@ Errors wrong_alone(const YamlNode& alone,
   return out;
 }
 
+/// A scenario, or errors told to `reading`.
+Scenario read_root(Reading& reading, const YamlNode& root, const std::string& file, Opens opens) {
+  if (opens == Opens::Nothing && root.find("calibration") != nullptr)
+    reading.fail(root.origin_of("calibration"),
+                 "calibration",
+                 "names a file, which is opened for scenarios in files only; write what it says "
+                 "under timing");
+  if (root.is_map() || root.is_null()) return read_scenario(reading, root, file);
+  reading.fail(root.origin,
+               "scenario",
+               found_instead(root, "a map", "write keys like cluster: and jobs: at its top"));
+  return {};
+}
+
 Result<Scenario> parsed(std::string_view text,
                         const std::string& file,
                         const std::vector<Override>& overrides,
@@ -145,21 +159,10 @@ Result<Scenario> parsed(std::string_view text,
     for (Error& error : add_calibration(*root, std::string(directory_of(file)), places, alone))
       errors.push_back(std::move(error));
   Reading reading(places);
-  if (opens == Opens::Nothing && root->find("calibration") != nullptr)
-    reading.fail(root->origin_of("calibration"),
-                 "calibration",
-                 "names a file, which is opened for scenarios in files only; write what it says "
-                 "under timing");
-  if (root->is_map() || root->is_null()) {
-    Scenario scenario = read_scenario(reading, *root, file);
-    if (!reading.failed() && errors.empty()) {
-      errors = wrong_alone(alone, places, errors);
-      if (errors.empty()) return scenario;
-    }
-  } else {
-    reading.fail(root->origin,
-                 "scenario",
-                 found_instead(*root, "a map", "write keys like cluster: and jobs: at its top"));
+  Scenario scenario = read_root(reading, *root, file, opens);
+  if (!reading.failed() && errors.empty()) {
+    errors = wrong_alone(alone, places, errors);
+    if (errors.empty()) return scenario;
   }
   Errors all = reading.take_errors();
   for (Error& error : errors) all.push_back(std::move(error));
@@ -172,6 +175,13 @@ Result<Scenario> parse_scenario(std::string_view text,
                                 const std::string& file,
                                 const std::vector<Override>& overrides) {
   return parsed(text, file, overrides, Opens::Nothing);
+}
+
+Result<Scenario> scenario_of(const YamlNode& root, const std::vector<std::string>& places) {
+  Reading reading(places);
+  Scenario scenario = read_root(reading, root, "", Opens::Nothing);
+  if (reading.failed()) return reading.take_errors();
+  return scenario;
 }
 
 Result<Scenario> load_scenario_text(std::string_view text,

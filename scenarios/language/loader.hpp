@@ -7,6 +7,7 @@
 
 #include "core/base/result.hpp"
 #include "scenarios/language/spec/scenario.hpp"
+#include "scenarios/language/yaml/yaml_tree.hpp"
 
 namespace orrery::scenarios {
 
@@ -37,5 +38,9 @@ Result<Scenario> load_scenario_text(std::string_view text,
 Result<Scenario> parse_scenario(std::string_view text,
                                 const std::string& file,
                                 const std::vector<Override>& overrides = {});
+
+/// The same of a tree that was read already, for example one composed of files: `places` names what
+/// its nodes come from, by Origin::source.
+Result<Scenario> scenario_of(const YamlNode& root, const std::vector<std::string>& places);
 
 }  // namespace orrery::scenarios

@@ -326,10 +326,10 @@ void read_blames(const MapReader& entry, const ScenarioJob* job, Blamed& blamed)
   if (blame == Blame::Mine || blame == Blame::Node)
     blamed.blame = *blame;
   else
-    entry.fail("blames",
-               found_instead(*node,
-                             "mine, node or a worker of the job is needed",
-                             "write for example node, or {rank: 0}"));
+    entry.fail(
+        "blames",
+        found_instead(
+            *node, "mine, node or a worker of the job", "write for example node, or {rank: 0}"));
 }
 
 void check_worker_ref(const MapReader& entry, const ScenarioJob& job, const WorkerRef& worker) {

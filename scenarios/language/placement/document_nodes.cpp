@@ -144,14 +144,12 @@ DocumentNodes read_scenario_cluster(const YamlNode& cluster, DocumentReading& re
   YamlNode& copy = top.entries.front().value;
   std::erase_if(copy.entries,
                 [](const YamlEntry& entry) { return has(kNotOfScenario, entry.key); });
-  Reading words({""});
+  Reading words(reading.places());
   Scenario scenario;
   read_cluster(MapReader(words, top, section("scenario"), ""), "", scenario);
   const int moved = cluster.start.line >= kYamlTextLines ? kYamlTextLines : 0;
   const bool failed = words.failed();
-  for (const Error& error : words.take_errors())
-    reading.add_document({error.line + moved, error.line > 0 ? 1 : 0},
-                         error.subject + ": " + error.message);
+  reading.add_scenario(words.take_errors(), moved);
   std::int64_t nodes = 0;
   for (const NodeGroup& group : scenario.groups) nodes += group.count;
   if (nodes > kNodesMax)

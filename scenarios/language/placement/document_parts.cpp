@@ -55,6 +55,7 @@ YamlNode composed(std::string_view text,
   if (composition) {
     YamlNode root = std::move(composition.value().root);
     files = std::move(composition.value().files);
+    reading.set_files(files);
     move_into_files(root);
     merge_keys(root);
     return root;

@@ -107,6 +107,19 @@ void DocumentReading::add_document(TextPosition at, std::string message) {
   found_.push_back({std::move(finding), {}});
 }
 
+std::vector<std::string> DocumentReading::places() const {
+  return files_.empty() ? std::vector<std::string>{""} : files_;
+}
+
+void DocumentReading::add_scenario(const Errors& errors, int lines) {
+  const std::vector<std::string> known = places();
+  for (const Error& error : errors) {
+    const auto file = std::find(known.begin(), known.end(), error.file) - known.begin();
+    add_document({static_cast<int>(file) * kFileLines + error.line + lines, error.line > 0 ? 1 : 0},
+                 error.subject + ": " + error.message);
+  }
+}
+
 std::vector<PlacementFinding> DocumentReading::take_findings() {
   std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
     return std::tie(a.finding.stage, a.step) < std::tie(b.finding.stage, b.step);

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/placement/placement_error.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
 #include "scenarios/language/yaml/yaml_tree.hpp"
@@ -58,6 +60,15 @@ class DocumentReading {
   /// Something that every unread document has in common with its reader: words as they are.
   void add_document(placement::TextPosition at, std::string message);
 
+  /// The files that the document is composed of, by Origin::source of its nodes.
+  void set_files(std::vector<std::string> files) { files_ = std::move(files); }
+
+  /// What a reader of scenarios is to call the places of the document's nodes.
+  std::vector<std::string> places() const;
+
+  /// What such a reader found; `lines` are added to each line.
+  void add_scenario(const Errors& errors, int lines = 0);
+
   bool failed() const { return !found_.empty(); }
 
   /// All errors: stage config in the order of steps, then the others as they came.
@@ -70,6 +81,7 @@ class DocumentReading {
   };
 
   std::vector<Found> found_;
+  std::vector<std::string> files_;  ///< Empty: it is one text.
 };
 
 /// Lines of a document's `yaml_text` are counted on from here while it is read.

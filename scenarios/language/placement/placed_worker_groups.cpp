@@ -66,7 +66,7 @@ void take_placed(const PlacedJob& job, const Plan& plan, std::vector<NodeOffer>&
     for (const Process& process : component.processes)
       if (process.kind == ResourceKind::Accelerator)
         for (const std::int32_t device : process.devices)
-          offers[static_cast<std::size_t>(process.node_rank)].free_devices &=
+          offers.at(static_cast<std::size_t>(process.node_rank)).free_devices &=
               ~(std::uint64_t{1} << device);
   }
 }

@@ -101,9 +101,55 @@ void read_who(const DocumentParts& parts,
                 "write for example component_placement: {actor: 0-3}"});
 }
 
-/// Virtual clusters are read as a scenario's, whose reader knows all of a job.
+YamlNode scalar_of(std::string text, const YamlNode& at) {
+  YamlNode out;
+  out.kind = YamlNode::Kind::Scalar;
+  out.origin = at.origin;
+  out.start = at.start;
+  out.scalar = std::move(text);
+  return out;
+}
+
+/// The cluster as a scenario writes it, for nodes that are written as a list: equal neighbours are
+/// a group. What a list does not say, cores and memory, is as it is written beside the list.
+YamlNode cluster_of_nodes(const YamlNode& list,
+                          const YamlNode* written,
+                          const std::vector<placement::InventoryNode>& nodes) {
+  YamlNode groups;
+  groups.kind = YamlNode::Kind::Sequence;
+  groups.origin = list.origin;
+  groups.start = list.start;
+  for (std::size_t first = 0, end = 0; first < nodes.size(); first = end) {
+    const placement::InventoryNode& node = nodes[first];
+    while (end < nodes.size() && nodes[end].accelerators == node.accelerators &&
+           nodes[end].accelerator_model == node.accelerator_model)
+      ++end;
+    YamlNode group = groups;
+    group.kind = YamlNode::Kind::Map;
+    group.items.clear();
+    const auto add = [&](std::string key, YamlNode value) {
+      group.entries.push_back({std::move(key), list.origin, std::move(value), list.start});
+    };
+    add("nodes", scalar_of(std::to_string(end - first), list));
+    add("devices_per_node", scalar_of(std::to_string(node.accelerators), list));
+    if (node.accelerators > 0 && !node.accelerator_model.empty())
+      add("device_model", scalar_of(node.accelerator_model, list));
+    for (const char* key : {"cpu", "memory"})
+      if (const YamlNode* value = written == nullptr ? nullptr : value_of(*written, key))
+        add(key, *value);
+    groups.items.push_back(std::move(group));
+  }
+  YamlNode cluster;
+  cluster.kind = YamlNode::Kind::Map;
+  cluster.origin = list.origin;
+  cluster.start = list.start;
+  cluster.entries.push_back({"groups", list.origin, std::move(groups), list.start});
+  return cluster;
+}
+
+/// Virtual clusters are read as a scenario's, whose reader knows all of a job. It reads what was
+/// composed, and the cluster that the other roles are placed on.
 void read_virtual_clusters(const DocumentParts& parts,
-                           std::string_view text,
                            DocumentReading& reading,
                            PlacementDocument& document) {
   const YamlNode* jobs = value_of(parts.root(), "jobs");
@@ -112,14 +158,21 @@ void read_virtual_clusters(const DocumentParts& parts,
     return value_of(job, "virtual_clusters") != nullptr;
   });
   if (!any) return;
-  Result<Scenario> scenario = parse_scenario(text, "");
-  if (scenario) {
-    document.scenario = std::make_shared<const Scenario>(std::move(scenario).value());
-    return;
+  YamlNode root = parts.root();
+  const YamlNode* nodes = parts.find("nodes");
+  if (nodes != nullptr && nodes->is_sequence()) {
+    YamlNode cluster =
+        cluster_of_nodes(*nodes, value_of(root, "cluster"), document.inventory.nodes);
+    if (YamlNode* written = root.find("cluster"))
+      *written = std::move(cluster);
+    else
+      root.entries.push_back({"cluster", cluster.origin, cluster, cluster.start});
   }
-  for (const Error& error : scenario.errors())
-    reading.add_document({error.line, error.line > 0 ? 1 : 0},
-                         error.subject + ": " + error.message);
+  Result<Scenario> scenario = scenario_of(root, reading.places());
+  if (scenario)
+    document.scenario = std::make_shared<const Scenario>(std::move(scenario).value());
+  else
+    reading.add_scenario(scenario.errors());
 }
 
 }  // namespace
@@ -136,7 +189,7 @@ PlacementDocument read_placement_document(std::string_view text,
       document.isolate_accelerators = read_truth(reading, *node, "isolate_accelerator", true);
     read_who(parts, mode, context, reading, document);
   }
-  if (!reading.failed()) read_virtual_clusters(parts, text, reading, document);
+  if (!reading.failed()) read_virtual_clusters(parts, reading, document);
   document.findings = reading.take_findings();
   return document;
 }

@@ -120,6 +120,18 @@ class DerivedGroups {
   void add_tools() {
     const bool is_evaluation = program_.program == RlinfProgram::MultiAgentEvaluation;
     const std::int32_t each = is_evaluation && program_.tools_are_online ? 1 : kToolsOfNode;
+    const std::int64_t all =
+        2 * std::int64_t{each} * static_cast<std::int64_t>(document_.inventory.nodes.size());
+    if (all > placement::kProcessesMax) {
+      errors_.push_back({.kind = placement::ErrorKind::RankFormat,
+                         .stage = placement::Stage::Resolve,
+                         .subject = "tools",
+                         .found = std::to_string(all) + " processes, " + std::to_string(each) +
+                                  " of search and of access on each node",
+                         .needed = "at most " + std::to_string(placement::kProcessesMax),
+                         .remedy = "place on fewer nodes"});
+      return;
+    }
     std::vector<std::int32_t> nodes;
     for (std::size_t node = 0; node < document_.inventory.nodes.size(); ++node)
       nodes.insert(nodes.end(), static_cast<std::size_t>(each), static_cast<std::int32_t>(node));

@@ -283,13 +283,27 @@ Origin YamlNode::origin_of(std::string_view key) const {
   return origin;
 }
 
+namespace {
+
+/// At most 60 bytes on one line; a character of several bytes stays whole.
+std::string quoted(const std::string& text) {
+  const bool cut = text.size() > 60;
+  std::size_t end = cut ? 57 : text.size();
+  while (cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  std::string out = "'" + text.substr(0, end) + (cut ? "...'" : "'");
+  std::ranges::replace_if(
+      out, [](char c) { return static_cast<unsigned char>(c) < 0x20U; }, '?');
+  return out;
+}
+
+}  // namespace
+
 std::string describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::Null:
       return "nothing";
     case YamlNode::Kind::Scalar:
-      return "'" + (node.scalar.size() > 60 ? node.scalar.substr(0, 57) + "..." : node.scalar) +
-             "'";
+      return quoted(node.scalar);
     case YamlNode::Kind::Sequence:
       return "a list";
     case YamlNode::Kind::Map:

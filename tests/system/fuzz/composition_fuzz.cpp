@@ -1,6 +1,7 @@
 // Documents of RLinf may be composed of any files in any way: there is a tree or errors with words,
 // cycles of files and of references end, and nothing is read but the files given. A line "=== path"
-// begins a file, the first of which is the document; "--- word" is one of the command line.
+// begins a file, the first of which is the document; "--- word" is one of the command line, "+++
+// words" are what --nodes says, in place of 4xH100:2, and without words it says nothing.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,7 @@ struct Input {
   std::string document = "d.yaml";
   std::map<std::string, std::string> files;
   std::vector<std::string> words;
+  std::string nodes = "4xH100:2";
 };
 
 Input input_of(std::string_view text) {
@@ -42,6 +44,8 @@ Input input_of(std::string_view text) {
       file = &out.files[path];
     } else if (line.starts_with("--- ")) {
       out.words.emplace_back(line.substr(4));
+    } else if (line.starts_with("+++ ")) {
+      out.nodes = line.substr(4);
     } else {
       file->append(line) += '\n';
     }
@@ -113,7 +117,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     for (const Error& error : composed.errors()) invariant(!error.text().empty(), "words");
   }
-  context.nodes = scenarios::inventory_of_words("4xH100:2").value();
+  if (auto nodes = scenarios::inventory_of_words(input.nodes))
+    context.nodes = std::move(nodes).value();
   place(input, context);
   return 0;
 }

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "scenarios/language/placement/placement_document.hpp"
+#include "scenarios/language/rlinf/inventory_words.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -104,6 +108,78 @@ TEST(PlacedJobs, VirtualClustersThatCannotBeFormedSayWhy) {
   EXPECT_EQ(answer.findings[0].kind, "infeasible");
   EXPECT_EQ(answer.findings[0].at.line, 4);
   EXPECT_THAT(answer.findings[0].message, HasSubstr("virtual cluster train"));
+}
+
+/// A document on other nodes than it says, with words of a command line.
+PlacementAnswer answer_with(const std::string& text,
+                            std::string_view nodes,
+                            std::vector<std::string> words) {
+  PlacementContext context;
+  context.path = "job.yaml";
+  context.sources.read = [&](const std::string& path) {
+    return path == "job.yaml" ? std::optional(text) : std::nullopt;
+  };
+  context.sources.overrides = std::move(words);
+  if (!nodes.empty()) context.nodes = inventory_of_words(nodes).value();
+  return resolve_placement_document(
+      read_placement_document(text, PlacementMode::AsWritten, context));
+}
+
+constexpr std::string_view kBeside = R"(
+jobs:
+  - name: train
+    work: 100s
+    virtual_clusters:
+      train: {bundles_per_node: 1}
+    roles:
+      rollout: {placement: 0-7}
+      actor: {virtual_cluster: train}
+)";
+
+TEST(PlacedJobs, VirtualClustersAreFormedOnTheNodesThatAreGivenInstead) {
+  const std::string text =
+      "cluster: {nodes: 1, gpus_per_node: 4, gpu: h100}" + std::string(kBeside);
+  const PlacementAnswer given = answer_with(text, "4xH100:2,3xA100", {});
+  for (const PlacementFinding& finding : given.findings) ADD_FAILURE() << finding.message;
+  ASSERT_EQ(given.plan.components.size(), 2U);
+  ASSERT_EQ(given.plan.components[1].processes.size(), 1U);
+  EXPECT_EQ(given.plan.components[1].processes[0].node_rank, 2) << "where rollout does not sit";
+  const PlacementAnswer said = answer_with(text, "", {"cluster.nodes=3"});
+  for (const PlacementFinding& finding : said.findings) ADD_FAILURE() << finding.message;
+  EXPECT_EQ(said.plan.components.at(1).processes.at(0).node_rank, 2);
+  const PlacementAnswer full = answer_with(text, "4xH100:2", {});
+  ASSERT_EQ(full.findings.size(), 1U);
+  EXPECT_THAT(full.findings[0].message, HasSubstr("virtual cluster train"));
+}
+
+TEST(PlacedJobs, VirtualClustersAreThoseThatWordsMake) {
+  const std::string text = std::string(kCluster) + std::string(kBeside);
+  const PlacementAnswer answer = answer_with(text,
+                                             "",
+                                             {"jobs[0].virtual_clusters.train.bundles_per_node=2",
+                                              "cluster.nodes=3",
+                                              "+jobs[1]={name: other, placement: all}"});
+  for (const PlacementFinding& finding : answer.findings) ADD_FAILURE() << finding.message;
+  ASSERT_EQ(answer.plan.components.size(), 3U);
+  EXPECT_EQ(answer.plan.components[2].name, "train/actor");
+  EXPECT_EQ(answer.plan.components[2].processes.size(), 2U);
+}
+
+TEST(PlacedJobs, AWordThatIsWrongIsNamed) {
+  const std::string text = std::string(kCluster) + std::string(kBeside);
+  for (const std::string word :
+       {"cluster.nodes=x", "jobs[0].virtual_clusters.train.bundles_per_node=x"}) {
+    const PlacementDocument document = [&] {
+      PlacementContext context;
+      context.path = "job.yaml";
+      context.sources.read = [&](const std::string&) { return std::optional(text); };
+      context.sources.overrides = {word};
+      return read_placement_document(text, PlacementMode::AsWritten, context);
+    }();
+    ASSERT_EQ(document.findings.size(), 1U) << word;
+    EXPECT_EQ(document.files.at(document.findings[0].file), word);
+    EXPECT_THAT(document.findings[0].message, HasSubstr("'x'"));
+  }
 }
 
 TEST(PlacedJobs, WithoutPlacementsThereIsNothingToPlace) {
