@@ -79,8 +79,18 @@ std::optional<ModePlan> ModeChoice::automatic() {
   PlacementErrors none;
   cluster_ = select_groups(
       inventory_, {{std::string(kClusterLabel), {}}}, ErrorSink(none, Stage::Parse, "cluster"));
-  // Pools of nodes are told in stage resolve.
-  if (!cluster_ || cluster_->is_nodes()) return std::nullopt;
+  if (!cluster_) return std::nullopt;
+  if (cluster_->is_nodes()) {
+    const std::vector<const DevicePool*> pools = ordered_pools();
+    // Pools of nodes are told in stage resolve; those of other hardware have no cluster to cover.
+    if (std::ranges::none_of(pools, [](const auto* pool) { return pool->selection().is_nodes(); }))
+      tell(ErrorKind::AutoOrder,
+           actor_->at(),
+           {"pools of the dynamic mode on a cluster without accelerators",
+            "accelerators, for actor runs on all of them",
+            "remove cluster.auto_scheduler, or place on nodes with accelerators"});
+    return std::nullopt;
+  }
   const auto whole = apart ? number_through() : std::nullopt;
   if (!whole || !cover(whole->pools, cluster_->resources)) {
     tell(ErrorKind::AutoOrder,

@@ -277,6 +277,19 @@ TEST(Auto, WhatSpeaksAgainstIt) {
               ElementsAre("parse not_divisible@5:20", "parse not_divisible@5:20"));
 }
 
+TEST(Auto, RobotsAreNoClusterToCover) {
+  Inventory inventory = cluster_of({0, 0});
+  add_robots(inventory, "robots", {0, 1}, {0, 1});
+  const auto told = [&](const char* rollout_group) {
+    return resolve_pools(inventory,
+                         {rule("actor", "0", "robots"), rule("rollout,reward", "1", rollout_group)},
+                         dynamic(1, false))
+        .told();
+  };
+  EXPECT_THAT(told("robots"), ElementsAre("parse auto_order@5:20"));
+  EXPECT_THAT(told(""), testing::Not(IsEmpty()));
+}
+
 TEST(Auto, ACriticKeepsItOff) {
   const ResolvedPools out =
       resolve_pools(cluster_of({8}),
