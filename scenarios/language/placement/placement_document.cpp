@@ -101,12 +101,13 @@ void read_who(const DocumentParts& parts,
                 "write for example component_placement: {actor: 0-3}"});
 }
 
-YamlNode scalar_of(std::string text, const YamlNode& at) {
+/// A node that stands where another does.
+YamlNode node_at(const YamlNode& place, YamlNode::Kind kind, std::string scalar = {}) {
   YamlNode out;
-  out.kind = YamlNode::Kind::Scalar;
-  out.origin = at.origin;
-  out.start = at.start;
-  out.scalar = std::move(text);
+  out.kind = kind;
+  out.origin = place.origin;
+  out.start = place.start;
+  out.scalar = std::move(scalar);
   return out;
 }
 
@@ -115,34 +116,27 @@ YamlNode scalar_of(std::string text, const YamlNode& at) {
 YamlNode cluster_of_nodes(const YamlNode& list,
                           const YamlNode* written,
                           const std::vector<placement::InventoryNode>& nodes) {
-  YamlNode groups;
-  groups.kind = YamlNode::Kind::Sequence;
-  groups.origin = list.origin;
-  groups.start = list.start;
+  using Kind = YamlNode::Kind;
+  YamlNode groups = node_at(list, Kind::Sequence);
   for (std::size_t first = 0, end = 0; first < nodes.size(); first = end) {
     const placement::InventoryNode& node = nodes[first];
     while (end < nodes.size() && nodes[end].accelerators == node.accelerators &&
            nodes[end].accelerator_model == node.accelerator_model)
       ++end;
-    YamlNode group = groups;
-    group.kind = YamlNode::Kind::Map;
-    group.items.clear();
+    YamlNode group = node_at(list, Kind::Map);
     const auto add = [&](std::string key, YamlNode value) {
       group.entries.push_back({std::move(key), list.origin, std::move(value), list.start});
     };
-    add("nodes", scalar_of(std::to_string(end - first), list));
-    add("devices_per_node", scalar_of(std::to_string(node.accelerators), list));
+    add("nodes", node_at(list, Kind::Scalar, std::to_string(end - first)));
+    add("devices_per_node", node_at(list, Kind::Scalar, std::to_string(node.accelerators)));
     if (node.accelerators > 0 && !node.accelerator_model.empty())
-      add("device_model", scalar_of(node.accelerator_model, list));
+      add("device_model", node_at(list, Kind::Scalar, node.accelerator_model));
     for (const char* key : {"cpu", "memory"})
       if (const YamlNode* value = written == nullptr ? nullptr : value_of(*written, key))
         add(key, *value);
     groups.items.push_back(std::move(group));
   }
-  YamlNode cluster;
-  cluster.kind = YamlNode::Kind::Map;
-  cluster.origin = list.origin;
-  cluster.start = list.start;
+  YamlNode cluster = node_at(list, Kind::Map);
   cluster.entries.push_back({"groups", list.origin, std::move(groups), list.start});
   return cluster;
 }

@@ -75,6 +75,20 @@ TEST(YamlTree, RefusesAnAliasInsideItsOwnAnchor) {
   EXPECT_FALSE(parse_yaml("a: &x [*x]\n", "f", 0).has_value());
 }
 
+TEST(YamlTree, DescribesAValueOnOneLineAndByWholeCharacters) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::Scalar;
+  node.scalar = "x\n\ny";
+  EXPECT_EQ(describe(node), "'x??y'");
+  node.scalar.clear();
+  std::string kept;
+  for (int i = 0; i < 31; ++i) {
+    if (i < 28) kept += "\u00e9";
+    node.scalar += "\u00e9";
+  }
+  EXPECT_EQ(describe(node), "'" + kept + "...'");
+}
+
 TEST(YamlTree, RefusesASecondDocumentAndBrokenText) {
   const auto second = parse_yaml("a: 1\n---\nb: 2\n", "f.yaml", 0);
   ASSERT_FALSE(second.has_value());

@@ -182,6 +182,35 @@ TEST(PlacedJobs, AWordThatIsWrongIsNamed) {
   }
 }
 
+TEST(PlacedPrograms, ToolsOfTooManyNodesAreRefused) {
+  const auto on = [](const std::string& nodes) {
+    return answer_of(
+        "runner: {task_type: reasoning_eval}\nagentloop: {workflow: x}\ncluster:\n"
+        "  nodes: [{count: " +
+        nodes + ", gpus: 1}]\n  component_placement: {\"rollout,reward\": 0-0}\n");
+  };
+  EXPECT_TRUE(on("100").findings.empty());
+  const PlacementAnswer many = on("131072");
+  ASSERT_EQ(many.findings.size(), 1U);
+  EXPECT_THAT(many.findings[0].message, HasSubstr("8388608 processes"));
+  EXPECT_THAT(many.findings[0].message, HasSubstr("at most 1000000"));
+}
+
+TEST(PlacedPrograms, AnExampleOfLargeSizesIsOne) {
+  const PlacementAnswer answer = answer_of(R"(
+runner: {task_type: reasoning_eval}
+agentloop: {workflow: x}
+cluster:
+  nodes: [{count: 17, gpus: 241}]
+  component_placement: {"rollout,reward": all}
+rollout: {tensor_parallel_size: 4097, use_fixed_worker: true}
+rollout_fixed_worker: {tensor_parallel_size: 1048575}
+)");
+  ASSERT_EQ(answer.findings.size(), 1U);
+  const std::string example = std::to_string(2LL * 4097 * 1048575);
+  EXPECT_THAT(answer.findings[0].message, HasSubstr("for example " + example));
+}
+
 TEST(PlacedJobs, WithoutPlacementsThereIsNothingToPlace) {
   const PlacementAnswer answer =
       answer_of(std::string(kCluster) + "jobs: [{name: a, gpus: 2, work: 3s}]\n");
