@@ -10,6 +10,8 @@
 #include <sstream>
 #include <utility>
 
+#include "core/placement/rank_text.hpp"
+
 namespace orrery::scenarios {
 namespace {
 
@@ -283,27 +285,12 @@ Origin YamlNode::origin_of(std::string_view key) const {
   return origin;
 }
 
-namespace {
-
-/// At most 60 bytes on one line; a character of several bytes stays whole.
-std::string quoted(const std::string& text) {
-  const bool cut = text.size() > 60;
-  std::size_t end = cut ? 57 : text.size();
-  while (cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  std::string out = "'" + text.substr(0, end) + (cut ? "...'" : "'");
-  std::ranges::replace_if(
-      out, [](char c) { return static_cast<unsigned char>(c) < 0x20U; }, '?');
-  return out;
-}
-
-}  // namespace
-
 std::string describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::Null:
       return "nothing";
     case YamlNode::Kind::Scalar:
-      return quoted(node.scalar);
+      return placement::in_quotes(node.scalar);
     case YamlNode::Kind::Sequence:
       return "a list";
     case YamlNode::Kind::Map:

@@ -83,9 +83,11 @@ TEST(YamlTree, DescribesAValueOnOneLineAndByWholeCharacters) {
   node.scalar.clear();
   std::string kept;
   for (int i = 0; i < 31; ++i) {
-    if (i < 28) kept += "\u00e9";
+    if (i < 29) kept += "\u00e9";
     node.scalar += "\u00e9";
   }
+  node.scalar.insert(0, "x");
+  kept.insert(0, "x");
   EXPECT_EQ(describe(node), "'" + kept + "...'");
 }
 
