@@ -7,12 +7,11 @@ OrreryParameters orrery_parameters(const ParameterValues& values) {
   out.period = values.duration("period");
   out.restart = values.duration("restart");
   out.horizon = values.duration("horizon");
-  out.short_first = values.number("short_first");
-  out.evenness = values.number("evenness");
   out.growth = values.number("growth");
   out.first_replicas = static_cast<std::int32_t>(values.integer("first_replicas"));
   out.patience = values.duration("patience");
   out.epochs = values.flag("epochs");
+  out.alike = values.flag("alike");
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Who shares devices under orrery, which options each has, and what they are worth.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -15,11 +16,22 @@ namespace orrery::policies {
 namespace {
 
 /// What a job of which nothing is known is taken to have left beyond what it has had, in
-/// device-seconds.
+/// device-seconds; and the steps in which that grows. On one step who came first is taken to end
+/// first: else jobs of one age would overtake each other for ever.
 constexpr double kUnknownLeft = 600;
+constexpr double kUnknownSteps = 4;
+/// What else is known of it is rough too. Logarithm of the factor 1.3 between steps of that.
+constexpr double kLogStep = 0.26236426446749106;
 /// Sizes of so many whole nodes are all offered; beyond, each is half as large again at least.
 constexpr std::int32_t kNodesOneByOne = 16;
 }  // namespace
+
+/// The greatest step that is not beyond what it has had.
+double OrreryPolicy::guessed_left(double had) {
+  double left = kUnknownLeft;
+  while (left * kUnknownSteps <= had + kUnknownLeft) left *= kUnknownSteps;
+  return left;
+}
 
 /// Device-seconds that the job is expected to need yet.
 double OrreryPolicy::left_of(const ClusterView& view, const JobView& job) const {
@@ -29,15 +41,18 @@ double OrreryPolicy::left_of(const ClusterView& view, const JobView& job) const 
   if (progress.source != EstimateSource::None && !progress.remaining.is_forever())
     return std::max(progress.remaining.in_seconds(), 1.0) *
            std::max(row.holds ? row.devices_held : row.gang_devices(), 1);
-  if (parameters_.epochs && profiles_ != nullptr && progress.epoch > 0) {
+  if (parameters_.epochs && profiles_ != nullptr) {
     const auto found = profiles_->find(*job.spec.profile);
-    if (found != profiles_->end())
+    if (found != profiles_->end() && progress.epoch > 0)
       return had / progress.epoch * std::max(found->second.epochs_max() - progress.epoch, 1);
+    // Soon its epochs tell more of it than others do: it is not kept small for their sake.
+    if (found != profiles_->end()) return guessed_left(had);
   }
   const Duration stated = estimate_left(row);
   if (!stated.is_forever())
     return std::max(stated.in_seconds(), 1.0) * std::max(row.gang_devices(), 1);
-  return had + kUnknownLeft;
+  const std::optional<double> total = speeds_.total_of(job);
+  return total && had < *total ? std::max(*total - had, *total / 10) : guessed_left(had);
 }
 
 /// Those whose size may be chosen. Of those that wait no more than there are devices, the highest
@@ -72,20 +87,25 @@ void OrreryPolicy::find_sharers(const ClusterView& view) {
   });
 }
 
-/// By the number of sharers that have no less left; equal ones share theirs.
-void OrreryPolicy::weigh_sharers() {
+/// Those with most left first; of nearly equal ones, those that came last.
+void OrreryPolicy::order_sharers() {
   order_.resize(sharers_.size());
   for (std::uint32_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  for (Sharer& sharer : sharers_)
+    sharer.length = static_cast<std::int32_t>(std::floor(math::log(sharer.left) / kLogStep));
   std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return sharers_[a].left != sharers_[b].left ? sharers_[a].left > sharers_[b].left : a > b;
+    return sharers_[a].length != sharers_[b].length ? sharers_[a].length > sharers_[b].length
+                                                    : a > b;
   });
-  for (std::size_t i = 0; i < order_.size();) {
-    std::size_t end = i;
-    while (end < order_.size() && sharers_[order_[end]].left == sharers_[order_[i]].left) ++end;
-    const double weight =
-        math::pow(0.5 * static_cast<double>(i + 1 + end), parameters_.short_first);
-    for (; i < end; ++i) sharers_[order_[i]].weight = weight;
-  }
+}
+
+/// Speeds become what they are worth.
+void OrreryPolicy::weigh_options() {
+  order_sharers();
+  const std::span<const double> values = work_values_.find(problem_, order_);
+  for (std::size_t job = 0; job < problem_.jobs(); ++job)
+    for (std::uint32_t o = problem_.first[job]; o < problem_.first[job + 1]; ++o)
+      problem_.options[o].value *= values[job];
 }
 
 /// What is free or held by those who share, by kind, less what the starting gangs take.
@@ -141,12 +161,12 @@ void OrreryPolicy::add_sizes(const ClusterView& view, const JobView& job, std::s
   const JobRow& row = job.row;
   const Kind& of = kinds_[kind];
   const std::int32_t each = row.demand.devices;
-  const std::int32_t known = speeds_.replicas_known(row.id);
+  const std::int32_t known = speeds_.replicas_known(job);
   const double grown = known > 0 ? parameters_.growth * known : parameters_.first_replicas;
   const auto most = std::max(row.min_replicas,
                              std::min({static_cast<std::int32_t>(std::min(grown, 1e9)),
                                        row.max_replicas,
-                                       speeds_.replicas_of_batch(row.id),
+                                       speeds_.replicas_of_batch(job),
                                        static_cast<std::int32_t>(std::min<std::int64_t>(
                                            problem_.capacity[kind] / each, 1'000'000'000))}));
   const bool here = row.holds && kind_held(view, job) == of.model;
@@ -194,14 +214,15 @@ void OrreryPolicy::add_options(const ClusterView& view, Sharer& sharer) {
   value_options(view, job, sharer);
 }
 
-/// Without what a minimum counts beyond all else.
+/// Speeds, in those of the minimum on the slowest kind; less where it takes a restart.
 void OrreryPolicy::value_options(const ClusterView& view, const JobView& job, Sharer& sharer) {
   const std::size_t begin = problem_.first.back();
   const double kept =
       parameters_.horizon.in_seconds() / (parameters_.horizon + parameters_.restart).in_seconds();
+  OrrerySpeeds::OfJob speed = speeds_.of(view, job);
   double base = 0;
   for (std::size_t i = begin; i < where_.size(); ++i) {
-    const double goodput = std::max(speeds_.goodput(view, job, where_[i]), 1e-12);
+    const double goodput = std::max(speed.at(where_[i]), 1e-12);
     problem_.options[i].value = goodput;
     const double least = goodput / where_[i].replicas * job.row.min_replicas;
     if (where_[i].replicas == job.row.min_replicas && (base == 0 || least < base)) base = least;
@@ -209,11 +230,7 @@ void OrreryPolicy::value_options(const ClusterView& view, const JobView& job, Sh
   if (base == 0 && begin < where_.size()) base = problem_.options[begin].value;
   for (std::size_t i = begin; i < where_.size(); ++i) {
     const bool stays = static_cast<std::int32_t>(i - begin) == sharer.current;
-    const double speedup = problem_.options[i].value / base * (stays || !job.row.holds ? 1 : kept);
-    problem_.options[i].value =
-        sharer.weight * (parameters_.evenness == 0.5
-                             ? std::sqrt(speedup)
-                             : math::pow(speedup, 1 - parameters_.evenness));
+    problem_.options[i].value *= (stays || !job.row.holds ? 1 : kept) / base;
   }
 }
 

@@ -26,7 +26,9 @@ Demand as_one_replica(Demand demand, std::int32_t replicas) {
 OrreryPolicy::OrreryPolicy(const OrreryParameters& parameters,
                            std::unique_ptr<GoodputEstimates> estimates,
                            std::shared_ptr<const PolluxProfiles> profiles)
-    : parameters_(parameters), speeds_(std::move(estimates)), profiles_(std::move(profiles)) {}
+    : parameters_(parameters),
+      speeds_(std::move(estimates), parameters.alike),
+      profiles_(std::move(profiles)) {}
 
 Triggers OrreryPolicy::triggers() const {
   return {.submission = true, .completion = true, .capacity = true, .period = parameters_.period};
@@ -202,7 +204,6 @@ std::vector<std::int32_t> OrreryPolicy::chosen_now() const {
 /// Starts the gangs, and shares out what is left.
 void OrreryPolicy::share_out(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan) {
   find_sharers(view);
-  weigh_sharers();
   find_kinds(view, gangs);
   problem_.options.clear();
   problem_.first.assign(1, 0);
@@ -211,6 +212,7 @@ void OrreryPolicy::share_out(const ClusterView& view, const PolluxJobs::Gangs& g
     add_options(view, sharer);
     problem_.first.push_back(static_cast<std::uint32_t>(problem_.options.size()));
   }
+  weigh_options();
   put_minimum_first(view);
   std::vector<std::int32_t> current;
   for (const Sharer& sharer : sharers_) current.push_back(sharer.current);

@@ -14,6 +14,7 @@
 #include "policies/orrery_speeds.hpp"
 #include "policies/pollux_jobs.hpp"
 #include "policies/price_shares.hpp"
+#include "policies/work_values.hpp"
 
 namespace orrery::policies {
 
@@ -21,12 +22,11 @@ struct OrreryParameters {
   Duration period = Duration::seconds(60);    ///< Of the cycle, above zero.
   Duration restart = Duration::seconds(30);   ///< What a change of its devices costs a job.
   Duration horizon = Duration::seconds(150);  ///< For how long a change is taken to pay, above 0.
-  double short_first = 0.75;        ///< Power of the number of jobs with no less left, 0 or more.
-  double evenness = 0.5;            ///< 1 less the power of a speedup; below 1: 0 is their sum.
   double growth = 4;                ///< Times the replicas that a speed is known for, at least 1.
   std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
   Duration patience = Duration::seconds(3600);  ///< Of a gang that others pass.
   bool epochs = true;  ///< Whether it knows how many epochs a job has where its profile says so.
+  bool alike = true;   ///< Whether jobs of one profile are taken to be of one speed.
 };
 
 /// Shares all devices out anew at every submission, end and cycle.
@@ -34,16 +34,17 @@ struct OrreryParameters {
 /// Jobs whose size is a choice (one role, whole devices, preemptible, no seats) each have options:
 /// sizes on each kind of device. An option is worth
 ///
-///   jobs with no less left ^ short_first x speedup ^ (1 - evenness)
+///   what a unit of the job's work is worth x goodput there
 ///
-/// beyond its minimum, which comes before all that is more than a minimum. The speedup is goodput
-/// there over goodput with the minimum on the slowest kind; an option that is not what the job has
-/// counts horizon / (horizon + restart) of it. `PriceShares` finds who has what. A new sharing that
-/// is not worth more than what is there is not proposed.
+/// beyond its minimum, which comes before all that is more than a minimum. The first factor is of
+/// `WorkValues`: so shared out, the jobs that are there end with the least sum of completion times,
+/// as far as speeds stay as they are. An option that is not what the job has counts
+/// horizon / (horizon + restart) of it. `PriceShares` finds who has what. A new sharing that is not
+/// worth more than what is there is not proposed.
 ///
-/// What a job has left is the time left of its last report times its devices; else by epochs,
-/// what it took so far for each times those left; else what its stated run time leaves; else as
-/// much as it has had, and ten device-minutes. (Weights by rank: Berg et al., heSRPT, 2020.)
+/// The order of ends is taken to be that of the device-seconds left: the time left of the job's
+/// last report times its devices; else by epochs, what it took so far for each times those left;
+/// else what its stated run time leaves; else, as a guess, as much as it has had.
 ///
 /// All other jobs are gangs (`PolluxJobs`): they start in queue order beside the minimum of older
 /// jobs, pass one that does not fit, and keep what they hold. The first that has waited for
@@ -82,8 +83,8 @@ class OrreryPolicy : public Policy {
   /// A job that shares.
   struct Sharer {
     JobId id;
-    double left = 0;  ///< Device-seconds.
-    double weight = 1;
+    double left = 0;            ///< Device-seconds, above 0.
+    std::int32_t length = 0;    ///< The step that it is on.
     std::size_t level = 0;      ///< Of its minimum: by priority, then whether it runs.
     std::int32_t current = -1;  ///< Among its options what it has; -1: nothing.
     std::int32_t chosen = -1;
@@ -103,8 +104,10 @@ class OrreryPolicy : public Policy {
   }
 
   double left_of(const ClusterView& view, const JobView& job) const;
+  static double guessed_left(double had);
   void find_sharers(const ClusterView& view);
-  void weigh_sharers();
+  void order_sharers();
+  void weigh_options();
   void find_kinds(const ClusterView& view, const PolluxJobs::Gangs& gangs);
   std::size_t kind_of(DeviceModelId model);
   void add_options(const ClusterView& view, Sharer& sharer);
@@ -141,6 +144,7 @@ class OrreryPolicy : public Policy {
   CapacityTrial trial_;
   EmptyKinds empty_kinds_;
   PriceShares shares_;
+  WorkValues work_values_;
   /// Devices that the plan adds, by quota: of a group, or (true) of a namespace.
   std::map<std::pair<bool, std::uint32_t>, std::int32_t> given_;
   ShareProblem problem_;

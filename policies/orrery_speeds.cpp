@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "policies/fitted_speed.hpp"
@@ -13,7 +14,7 @@ namespace orrery::policies {
 namespace {
 
 /// Parts of the noise scale of gradients that do not count as a change.
-constexpr double kToleratedNoise = 0.05;
+constexpr double kToleratedNoise = 0.1;
 
 }  // namespace
 
@@ -32,6 +33,17 @@ bool SparseSpeed::add(const ThroughputObservation& observation) {
   return false;
 }
 
+bool SparseSpeed::contradicts(const ThroughputObservation& observation) const {
+  const auto differs = [](double a, double b) {
+    return std::fabs(a - b) > kAlike * std::max(a, b);
+  };
+  for (const ThroughputObservation& known : profile_.observations())
+    if (known.spread == observation.spread && known.atomic_batch == observation.atomic_batch)
+      return differs(known.compute_s, observation.compute_s) ||
+             differs(known.step_s, observation.step_s);
+  return false;
+}
+
 void SparseSpeed::keep(const ThroughputObservation& observation) {
   if (!profile_.add(observation)) return;
   parameters_ = profile_.parameters();
@@ -39,8 +51,10 @@ void SparseSpeed::keep(const ThroughputObservation& observation) {
 }
 
 GoodputTable& SparseSpeed::goodputs(const BatchLimits& limits, const GradientStats& stats) {
-  if (std::exchange(stale_, false) || !(limits == limits_))
-    table_ = GoodputTable(parameters_, limits_ = limits);
+  if (std::exchange(stale_, false) || !(limits == limits_)) {
+    table_ = GoodputTable(parameters_, limits_ = limits, kBatches);
+    ++version_;
+  }
   table_.set_stats(stats);
   return table_;
 }
@@ -69,48 +83,115 @@ DeviceModelId kind_held(const ClusterView& view, const JobView& job) {
   return view.capacity().at(job.nodes.front().node).model;
 }
 
-void OrrerySpeeds::learn_from(const ClusterView& view, const JobView& job, Known& known) {
-  const JobRow& row = job.row;
-  const DeviceModelId kind = kind_held(view, job);
-  const std::span<const ProfilingSeries> profilings = view.profilings(row.id);
+OrrerySpeeds::Steps* OrrerySpeeds::steps_of(const JobView& job) {
+  const auto known = jobs_.find(job.row.id);
+  if (known != jobs_.end() && known->second.is_apart) return &known->second.own;
+  if (!alike_ || job.spec.profile->empty()) return nullptr;
+  const auto found = profiles_.find(*job.spec.profile);
+  return found == profiles_.end() ? nullptr : &found->second.steps;
+}
+
+const OrrerySpeeds::Steps* OrrerySpeeds::steps_of(const JobView& job) const {
+  return const_cast<OrrerySpeeds*>(this)->steps_of(job);
+}
+
+/// Where the observation is to be kept: with those of the profile, unless it was other jobs that
+/// they are of.
+OrrerySpeeds::Steps& OrrerySpeeds::steps_for(const JobView& job,
+                                             Known& known,
+                                             DeviceModelId kind,
+                                             const ThroughputObservation& observed,
+                                             const BatchLimits& limits) {
+  known.is_apart = known.is_apart || !alike_ || job.spec.profile->empty();
+  if (!known.is_apart) {
+    Steps& shared = profiles_[*job.spec.profile].steps;
+    if (shared.fitted.empty()) return shared;
+    const auto there = shared.fitted.find(kind);
+    known.is_apart = !(shared.limits == limits) ||
+                     (there != shared.fitted.end() && there->second.contradicts(observed));
+    if (!known.is_apart) return shared;
+  }
+  return known.own;
+}
+
+void OrrerySpeeds::learn_steps(const ClusterView& view, const JobView& job, Known& known) {
+  const std::span<const ProfilingSeries> profilings = view.profilings(job.row.id);
   Instant latest = known.heard;
   for (const ProfilingSeries& series : profilings)
     if (!series.samples.empty()) latest = std::max(latest, series.samples.back().at);
-  if (latest > known.heard) {
-    known.heard = latest;
-    const GoodputReport report = read_report(profilings, row, static_cast<int>(job.nodes.size()));
-    if (is_other_noise(report.stats, known.stats)) known.stats = report.stats;
-    known.limits = report.limits;
-    if (report.observed) {
-      known.fitted[kind].add(*report.observed);
-      known.replicas_most = std::max(known.replicas_most, row.replicas);
-    }
+  if (latest <= known.heard) return;
+  known.heard = latest;
+  const GoodputReport report = read_report(profilings, job.row, static_cast<int>(job.nodes.size()));
+  if (is_other_noise(report.stats, known.stats)) known.stats = report.stats;
+  if (!report.observed) return;
+  const DeviceModelId kind = kind_held(view, job);
+  Steps& steps = steps_for(job, known, kind, *report.observed, report.limits);
+  if (steps.fitted.empty()) steps.first = known.stats;
+  steps.fitted[kind].add(*report.observed);
+  steps.limits = report.limits;
+  steps.replicas_most = std::max(steps.replicas_most, job.row.replicas);
+}
+
+void OrrerySpeeds::learn_from(const ClusterView& view, const JobView& job, Known& known) {
+  learn_steps(view, job, known);
+  const JobRow& row = job.row;
+  known.had = static_cast<double>(row.attained_device_us(view.now())) * 1e-6;
+  if (alike_ && !job.spec.profile->empty()) {
+    known.profile = *job.spec.profile;
+    profiles_[known.profile].used = view.now();
   }
   const ProgressView& progress = row.progress;
   // A report from before the present allocation speaks of another one.
   if (progress.rate <= 0 || progress.as_of < row.allocated_at || row.replicas == 0) return;
-  known.by_kind[kind][row.replicas] = progress.rate;
+  known.by_kind[kind_held(view, job)][row.replicas] = progress.rate;
   known.replicas_most = std::max(known.replicas_most, row.replicas);
 }
 
+void OrrerySpeeds::end(const Known& known) {
+  const auto profile = profiles_.find(known.profile);
+  if (profile == profiles_.end()) return;
+  auto& [steps, ended, mean, used] = profile->second;
+  ++ended;
+  mean += (known.had - mean) / static_cast<double>(ended);
+}
+
+void OrrerySpeeds::forget_profiles() {
+  while (profiles_.size() > kProfilesMax)
+    profiles_.erase(std::ranges::min_element(
+        profiles_, {}, [](const auto& entry) { return entry.second.used; }));
+}
+
 void OrrerySpeeds::learn(const ClusterView& view) {
-  std::erase_if(jobs_, [&](const auto& entry) { return !view.is_live(entry.first); });
+  std::erase_if(jobs_, [&](const auto& entry) {
+    if (view.is_live(entry.first)) return false;
+    end(entry.second);
+    return true;
+  });
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
     if (job.row.phase == JobPhase::Running) learn_from(view, job, jobs_[id]);
   }
+  forget_profiles();
 }
 
-std::int32_t OrrerySpeeds::replicas_known(JobId job) const {
-  const auto known = jobs_.find(job);
-  return known == jobs_.end() ? 0 : known->second.replicas_most;
+std::int32_t OrrerySpeeds::replicas_known(const JobView& job) const {
+  const Steps* steps = steps_of(job);
+  const auto known = jobs_.find(job.row.id);
+  return std::max(steps == nullptr ? 0 : steps->replicas_most,
+                  known == jobs_.end() ? 0 : known->second.replicas_most);
 }
 
-std::int32_t OrrerySpeeds::replicas_of_batch(JobId job) const {
-  const auto known = jobs_.find(job);
-  if (known == jobs_.end() || known->second.fitted.empty())
-    return std::numeric_limits<std::int32_t>::max();
-  return known->second.limits.total_max / known->second.limits.atomic_min;
+std::int32_t OrrerySpeeds::replicas_of_batch(const JobView& job) const {
+  const Steps* steps = steps_of(job);
+  if (steps == nullptr || steps->fitted.empty()) return std::numeric_limits<std::int32_t>::max();
+  return steps->limits.total_max / steps->limits.atomic_min;
+}
+
+std::optional<double> OrrerySpeeds::total_of(const JobView& job) const {
+  if (!alike_ || job.spec.profile->empty()) return std::nullopt;
+  const auto found = profiles_.find(*job.spec.profile);
+  if (found == profiles_.end() || found->second.ended == 0) return std::nullopt;
+  return found->second.total_mean;
 }
 
 double OrrerySpeeds::speed_ratio(const ClusterView& view,
@@ -123,25 +204,68 @@ double OrrerySpeeds::speed_ratio(const ClusterView& view,
   return here && there && *there > 0 ? *here / *there : 1;
 }
 
-double OrrerySpeeds::goodput(const ClusterView& view,
-                             const JobView& job,
-                             const KindAndSize& where) {
-  const auto entry = jobs_.find(job.row.id);
-  Known* known = entry == jobs_.end() ? nullptr : &entry->second;
-  if (known != nullptr && !known->fitted.empty()) {
-    const auto own = known->fitted.find(where.kind);
-    auto& [kind, speed] = own == known->fitted.end() ? *known->fitted.begin() : *own;
-    return speed.goodputs(known->limits, known->stats).at({where.nodes, where.replicas}) *
-           speed_ratio(view, job, where.kind, kind);
+/// Of the speed on that kind, for the gradients of the job; where it has reported none, for those
+/// at the beginning.
+GoodputTable& OrrerySpeeds::table_of(JobId job, DeviceModelId kind, Steps& steps) {
+  SparseSpeed& speed = steps.fitted.at(kind);
+  GoodputTable& common = speed.goodputs(steps.limits, steps.first);
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end() || found->second.heard == Instant{}) return common;
+  Known& known = found->second;
+  OwnTable& table = known.tables[kind];
+  if (table.version != speed.version() || table.is_own != known.is_apart)
+    table = {common, speed.version(), known.is_apart};
+  table.goodputs.set_stats(known.stats);
+  return table.goodputs;
+}
+
+double OrrerySpeeds::OfJob::at(const KindAndSize& where) {
+  if (table_ == nullptr || kind_ != where.kind) {
+    Steps* steps = is_modelled_ ? all_.steps_of(job_) : nullptr;
+    is_modelled_ = steps != nullptr && !steps->fitted.empty();
+    if (!is_modelled_) return all_.goodput_by_others(view_, job_, where);
+    kind_ = where.kind;
+    const auto own = steps->fitted.find(kind_);
+    const DeviceModelId from =
+        own == steps->fitted.end() ? steps->fitted.begin()->first : own->first;
+    table_ = &all_.table_of(job_.row.id, from, *steps);
+    ratio_ = all_.speed_ratio(view_, job_, kind_, from);
   }
+  return table_->at({where.nodes, where.replicas}) * ratio_;
+}
+
+/// Where no steps were reported.
+double OrrerySpeeds::goodput_by_others(const ClusterView& view,
+                                       const JobView& job,
+                                       const KindAndSize& where) {
   if (const auto told = estimates_->goodput(view, job, where)) return *told;
-  if (known == nullptr || known->by_kind.empty()) return where.replicas;
-  const auto own = known->by_kind.find(where.kind);
-  const auto& [kind, speeds] = own == known->by_kind.end() ? *known->by_kind.begin() : *own;
+  const auto known = jobs_.find(job.row.id);
+  if (known == jobs_.end() || known->second.by_kind.empty()) return where.replicas;
+  const auto& by_kind = known->second.by_kind;
+  const auto own = by_kind.find(where.kind);
+  const auto& [kind, speeds] = own == by_kind.end() ? *by_kind.begin() : *own;
   return speed_with(speeds, where.replicas) * speed_ratio(view, job, where.kind, kind);
 }
 
+void OrrerySpeeds::save_steps(const Steps& steps, ByteWriter& out) {
+  out.varint(steps.fitted.size());
+  for (const auto& [kind, speed] : steps.fitted) {
+    out.u32(kind.value);
+    speed.save(out);
+  }
+  save_batches(steps.limits, steps.first, out);
+  out.signed_varint(steps.replicas_most);
+}
+
 void OrrerySpeeds::save(ByteWriter& out) const {
+  out.varint(profiles_.size());
+  for (const auto& [name, profile] : profiles_) {
+    out.string(name);
+    save_steps(profile.steps, out);
+    out.signed_varint(profile.ended);
+    out.f64(profile.total_mean);
+    out.i64(profile.used.ns);
+  }
   out.varint(jobs_.size());
   for (const auto& [job, known] : jobs_) {
     out.u32(job.value);
@@ -156,35 +280,59 @@ void OrrerySpeeds::save(ByteWriter& out) const {
         out.f64(rate);
       }
     }
-    out.varint(known.fitted.size());
-    for (const auto& [kind, speed] : known.fitted) {
-      out.u32(kind.value);
-      speed.save(out);
-    }
-    save_batches(known.limits, known.stats, out);
+    out.f64(known.stats.sqr);
+    out.f64(known.stats.var);
+    out.string(known.profile);
+    out.f64(known.had);
+    out.boolean(known.is_apart);
+    if (known.is_apart) save_steps(known.own, out);
   }
 }
 
+namespace {
+
+DeviceModelId read_kind(ByteReader& in) {
+  return DeviceModelId{static_cast<decltype(DeviceModelId::value)>(in.u32())};
+}
+
+}  // namespace
+
+void OrrerySpeeds::load_steps(ByteReader& in, Steps& steps) {
+  for (std::uint64_t kinds = in.varint(); kinds > 0 && in.ok(); --kinds)
+    steps.fitted[read_kind(in)].load(in);
+  load_batches(steps.limits, steps.first, in);
+  steps.replicas_most = static_cast<std::int32_t>(in.signed_varint());
+}
+
 void OrrerySpeeds::load_known(ByteReader& in, Known& known) {
-  const auto kind = [&] {
-    return DeviceModelId{static_cast<decltype(DeviceModelId::value)>(in.u32())};
-  };
   known.replicas_most = static_cast<std::int32_t>(in.signed_varint());
   known.heard = Instant{in.i64()};
   for (std::uint64_t kinds = in.varint(); kinds > 0 && in.ok(); --kinds) {
-    MeasuredSpeeds& speeds = known.by_kind[kind()];
+    MeasuredSpeeds& speeds = known.by_kind[read_kind(in)];
     for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
       const auto replicas = static_cast<std::int32_t>(in.signed_varint());
       speeds[replicas] = in.f64();
     }
   }
-  for (std::uint64_t kinds = in.varint(); kinds > 0 && in.ok(); --kinds)
-    known.fitted[kind()].load(in);
-  load_batches(known.limits, known.stats, in);
+  known.stats.sqr = in.f64();
+  known.stats.var = in.f64();
+  known.profile = in.string();
+  known.had = in.f64();
+  known.is_apart = in.boolean();
+  if (known.is_apart) load_steps(in, known.own);
 }
 
 void OrrerySpeeds::load(ByteReader& in) {
   jobs_.clear();
+  profiles_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    const std::string name(in.string());
+    Profile& profile = profiles_[name];
+    load_steps(in, profile.steps);
+    profile.ended = in.signed_varint();
+    profile.total_mean = in.f64();
+    profile.used = Instant{in.i64()};
+  }
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left)
     load_known(in, jobs_[JobId{in.u32()}]);
 }

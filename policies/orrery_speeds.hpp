@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "core/base/bytes.hpp"
 #include "core/models/goodput_table.hpp"
@@ -20,14 +23,26 @@ class SparseSpeed {
  public:
   /// Parts of a step's time that the model may be wrong by.
   static constexpr double kToleratedError = 0.1;
+  /// Parts of a step's time by which jobs may differ that count as alike.
+  static constexpr double kAlike = 0.25;
+
+  /// A model that may be wrong by so much needs no more digits, nor every batch looked at.
+  static constexpr FitLimits kRough = {.decrease_min = 1e-5, .idle_max = 1};
+  static constexpr int kBatches = 16;
 
   /// Keeps the observation where the model did not foretell it; whether it did.
   bool add(const ThroughputObservation& observation);
 
   bool empty() const { return profile_.empty(); }
 
+  /// Whether what was kept of the same shape took another time, so that it was another job's.
+  bool contradicts(const ThroughputObservation& observation) const;
+
   /// As FittedSpeed. Not to be asked while `empty`.
   GoodputTable& goodputs(const BatchLimits& limits, const GradientStats& stats);
+
+  /// Another one for each table that `goodputs` makes.
+  std::uint64_t version() const { return version_; }
 
   void save(ByteWriter& out) const;
 
@@ -37,58 +52,138 @@ class SparseSpeed {
  private:
   void keep(const ThroughputObservation& observation);
 
-  ThroughputProfile profile_;
+  ThroughputProfile profile_{kRough};
   ThroughputParameters parameters_;  ///< Derived from it.
   BatchLimits limits_;
   GoodputTable table_;  ///< Derived from both.
   bool stale_ = true;   ///< The table is.
+  std::uint64_t version_ = 0;
 };
 
 /// Speeds of live jobs by kind of device and size. What was reported is state; the estimates come
 /// from outside.
+///
+/// Jobs of one profile share what was reported of any of them, the ended ones too, so that only the
+/// first is of unknown speed. A job whose reports differ from theirs has a model of its own from
+/// then on.
 class OrrerySpeeds {
  public:
-  explicit OrrerySpeeds(std::unique_ptr<GoodputEstimates> estimates)
-      : estimates_(std::move(estimates)) {}
+  /// Profiles that are remembered, at most; beyond them the one that ran longest ago goes.
+  static constexpr std::size_t kProfilesMax = 256;
+
+  /// With `alike` jobs of one profile are taken for alike.
+  OrrerySpeeds(std::unique_ptr<GoodputEstimates> estimates, bool alike)
+      : estimates_(std::move(estimates)), alike_(alike) {}
 
   /// Takes in what the workers of the jobs that run have reported since the last call, and forgets
   /// jobs that have ended. O(running), and a fit for each job that surprised its model.
   void learn(const ClusterView& view);
 
   /// The most replicas that anything was reported of; 0: nothing is known of the job's speed.
-  std::int32_t replicas_known(JobId job) const;
+  std::int32_t replicas_known(const JobView& job) const;
 
   /// More replicas than that would have less than the smallest batch each.
-  std::int32_t replicas_of_batch(JobId job) const;
+  std::int32_t replicas_of_batch(const JobView& job) const;
 
   /// Goodput of the job there, above 0, in a unit that is the same for all places of the job: by
   /// the model fitted on this kind; else by estimates; else by measured progress. What was measured
   /// on another kind counts times the ratio of single replicas, where estimates tell it, else the
   /// same. In proportion to the replicas where nothing is known.
-  double goodput(const ClusterView& view, const JobView& job, const KindAndSize& where);
+  double goodput(const ClusterView& view, const JobView& job, const KindAndSize& where) {
+    return of(view, job).at(where);
+  }
+
+  /// The goodputs of one job, for as long as nothing is learned.
+  class OfJob {
+   public:
+    double at(const KindAndSize& where);
+
+   private:
+    friend class OrrerySpeeds;
+
+    OfJob(OrrerySpeeds& all, const ClusterView& view, const JobView& job)
+        : all_(all), view_(view), job_(job) {}
+
+    OrrerySpeeds& all_;
+    const ClusterView& view_;
+    const JobView& job_;
+    DeviceModelId kind_;             ///< That the next two are of.
+    GoodputTable* table_ = nullptr;  ///< Null: of no kind yet.
+    double ratio_ = 1;
+    bool is_modelled_ = true;  ///< Not known to have no model.
+  };
+
+  OfJob of(const ClusterView& view, const JobView& job) { return {*this, view, job}; }
+
+  /// Device-seconds that the job needs in all by those of its profile that have ended; none where
+  /// none has.
+  std::optional<double> total_of(const JobView& job) const;
 
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
 
  private:
-  struct Known {
-    std::int32_t replicas_most = 0;                   ///< That anything was reported of.
-    Instant heard;                                    ///< The last profiling that was read.
-    std::map<DeviceModelId, MeasuredSpeeds> by_kind;  ///< From reports of progress.
-    std::map<DeviceModelId, SparseSpeed> fitted;      ///< From reports of steps.
-    GradientStats stats;
+  /// From reports of steps, of one job or of all of a profile.
+  struct Steps {
+    std::map<DeviceModelId, SparseSpeed> fitted;
     BatchLimits limits;
+    GradientStats first;             ///< Gradients at the beginning.
+    std::int32_t replicas_most = 0;  ///< That anything was reported of.
   };
 
-  static void learn_from(const ClusterView& view, const JobView& job, Known& known);
+  /// Of all jobs of a profile.
+  struct Profile {
+    Steps steps;
+    std::int64_t ended = 0;  ///< Jobs, those that failed or were stopped too.
+    double total_mean = 0;   ///< Device-seconds that they had.
+    Instant used;            ///< The last time that a job of it ran.
+  };
+
+  /// Best goodputs for the gradients of one job.
+  struct OwnTable {
+    GoodputTable goodputs;
+    std::uint64_t version = 0;  ///< Of the speed that it is a copy of.
+    bool is_own = false;        ///< That speed is the job's own.
+  };
+
+  /// Of one job.
+  struct Known {
+    std::int32_t replicas_most = 0;                   ///< That progress was reported of.
+    Instant heard;                                    ///< The last profiling that was read.
+    std::map<DeviceModelId, MeasuredSpeeds> by_kind;  ///< From reports of progress.
+    GradientStats stats;
+    std::string profile;    ///< Empty: none.
+    double had = 0;         ///< Device-seconds, at the last look.
+    bool is_apart = false;  ///< From the others of its profile, or there is none.
+    Steps own;              ///< Where it is.
+    std::map<DeviceModelId, OwnTable> tables;  ///< Derived.
+  };
+
+  Steps* steps_of(const JobView& job);
+  const Steps* steps_of(const JobView& job) const;
+  Steps& steps_for(const JobView& job,
+                   Known& known,
+                   DeviceModelId kind,
+                   const ThroughputObservation& observed,
+                   const BatchLimits& limits);
+  void learn_steps(const ClusterView& view, const JobView& job, Known& known);
+  void learn_from(const ClusterView& view, const JobView& job, Known& known);
+  void end(const Known& known);
+  void forget_profiles();
+  double goodput_by_others(const ClusterView& view, const JobView& job, const KindAndSize& where);
+  GoodputTable& table_of(JobId job, DeviceModelId kind, Steps& steps);
   double speed_ratio(const ClusterView& view,
                      const JobView& job,
                      DeviceModelId kind,
                      DeviceModelId other);
+  static void save_steps(const Steps& steps, ByteWriter& out);
+  static void load_steps(ByteReader& in, Steps& steps);
   static void load_known(ByteReader& in, Known& known);
 
   std::unique_ptr<GoodputEstimates> estimates_;
+  bool alike_;
   std::map<JobId, Known> jobs_;
+  std::map<std::string, Profile> profiles_;
 };
 
 /// The model of the devices that a job holds, by its first node; none where it holds nothing.

@@ -24,19 +24,6 @@ std::int32_t best_at(std::span<const ShareOption> options, std::span<const doubl
   return best;
 }
 
-std::int64_t demand_for(const ShareProblem& problem,
-                        std::span<const double> prices,
-                        std::int32_t kind) {
-  std::int64_t sum = 0;
-  for (std::size_t job = 0; job < problem.jobs(); ++job) {
-    const std::span<const ShareOption> options = problem.of(job);
-    const std::int32_t best = best_at(options, prices);
-    if (best >= 0 && options[static_cast<std::size_t>(best)].kind == kind)
-      sum += options[static_cast<std::size_t>(best)].size;
-  }
-  return sum;
-}
-
 }  // namespace
 
 bool fits(const ShareProblem& problem, std::span<const std::int32_t> chosen) {
@@ -49,6 +36,49 @@ bool fits(const ShareProblem& problem, std::span<const std::int32_t> chosen) {
   return true;
 }
 
+/// What the job takes of the kind at the present prices.
+std::int32_t PriceShares::demand_of(const ShareProblem& problem,
+                                    std::uint32_t job,
+                                    std::int32_t kind) const {
+  const std::span<const ShareOption> options = problem.of(job);
+  const std::int32_t best = best_at(options, prices_);
+  if (best < 0 || options[static_cast<std::size_t>(best)].kind != kind) return 0;
+  return options[static_cast<std::size_t>(best)].size;
+}
+
+/// The lowest price of the kind, nearly, at which what all jobs take of it fits, as the prices of
+/// the other kinds are. The dearer it is the less of it a job takes, so that one that takes the
+/// same at both ends of the range takes that within it.
+double PriceShares::price_of(const ShareProblem& problem, std::int32_t kind, double most) {
+  double& price = prices_[static_cast<std::size_t>(kind)];
+  std::int64_t room = problem.capacity[static_cast<std::size_t>(kind)];
+  price = 0;
+  takers_.clear();
+  std::int64_t sum = 0;
+  for (std::uint32_t job = 0; job < problem.jobs(); ++job) {
+    const std::int32_t size = demand_of(problem, job, kind);
+    sum += size;
+    if (size > 0) takers_.push_back({job, size, 0, 0});
+  }
+  if (sum <= room) return 0;
+  double low = 0;
+  double high = most;
+  for (int i = 0; i < kHalvings && high - low > 1e-9 * high; ++i) {
+    price = low + (high - low) / 2;
+    sum = 0;
+    for (Taker& taker : takers_) sum += taker.here = demand_of(problem, taker.job, kind);
+    const bool has_room = sum <= room;
+    (has_room ? high : low) = price;
+    for (Taker& taker : takers_) (has_room ? taker.least : taker.most) = taker.here;
+    std::erase_if(takers_, [&](const Taker& taker) {
+      if (taker.least != taker.most) return false;
+      room -= taker.most;
+      return true;
+    });
+  }
+  return high;
+}
+
 void PriceShares::find_prices(const ShareProblem& problem) {
   const std::size_t kinds = problem.capacity.size();
   prices_.assign(kinds, 0);
@@ -56,23 +86,9 @@ void PriceShares::find_prices(const ShareProblem& problem) {
   for (const ShareOption& option : problem.options)
     most = std::max(most, option.value / option.size);
   const int turns = kinds == 1 ? 1 : kTurns;
-  for (int turn = 0; turn < turns; ++turn) {
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      const auto has_room = [&](double price) {
-        prices_[kind] = price;
-        return demand_for(problem, prices_, static_cast<std::int32_t>(kind)) <=
-               problem.capacity[kind];
-      };
-      if (has_room(0)) continue;
-      double low = 0;
-      double high = most;
-      for (int i = 0; i < kHalvings && high - low > 1e-9 * high; ++i) {
-        const double middle = low + (high - low) / 2;
-        (has_room(middle) ? high : low) = middle;
-      }
-      prices_[kind] = high;
-    }
-  }
+  for (int turn = 0; turn < turns; ++turn)
+    for (std::size_t kind = 0; kind < kinds; ++kind)
+      prices_[kind] = price_of(problem, static_cast<std::int32_t>(kind), most);
 }
 
 /// Whether the job may have the option in place of what it has.

@@ -58,6 +58,16 @@ class PriceShares {
     }
   };
 
+  /// A job that takes devices of a kind at the lower end of its price's range.
+  struct Taker {
+    std::uint32_t job = 0;
+    std::int32_t most = 0;   ///< At the lower end.
+    std::int32_t least = 0;  ///< At the upper one.
+    std::int32_t here = 0;   ///< Between them.
+  };
+
+  std::int32_t demand_of(const ShareProblem& problem, std::uint32_t job, std::int32_t kind) const;
+  double price_of(const ShareProblem& problem, std::int32_t kind, double most);
   void find_prices(const ShareProblem& problem);
   void take_smallest(const ShareProblem& problem);
   void take(const ShareProblem& problem, std::uint32_t job, std::int32_t option);
@@ -70,6 +80,7 @@ class PriceShares {
   std::vector<std::int64_t> left_;  ///< By kind.
   std::vector<std::int32_t> chosen_;
   std::vector<Step> order_;  ///< Jobs that take something.
+  std::vector<Taker> takers_;
 };
 
 }  // namespace orrery::policies

@@ -12,8 +12,6 @@ namespace {
 using FitMatrix = std::array<FitVector, kFitVariables>;
 using HeldVariables = std::array<bool, kFitVariables>;
 
-constexpr int kIdleMax = 3;
-
 double dot(const FitVector& a, const FitVector& b) {
   double sum = 0;
   for (std::size_t i = 0; i < kFitVariables; ++i) sum += a[i] * b[i];
@@ -209,7 +207,7 @@ FitMinimum minimum_within(const FitFunction& f,
   FitMatrix hessian = first_hessian(bounds, at);
   int iteration = 0;
   int idle = 0;  // Steps in a row that brought next to nothing.
-  while (iteration < limits.iterations_max && idle < kIdleMax &&
+  while (iteration < limits.iterations_max && idle < limits.idle_max &&
          projected_gradient(bounds, at.x, at.gradient) > limits.gradient_min) {
     ++iteration;
     FitPoint next;

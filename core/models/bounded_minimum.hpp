@@ -31,6 +31,7 @@ struct FitLimits {
   int iterations_max = 200;
   double gradient_min = 1e-5;    ///< Largest component of the projected gradient.
   double decrease_min = 2.2e-9;  ///< Of the function in one step, in proportion to it.
+  int idle_max = 3;              ///< Steps in a row below that.
 };
 
 struct FitMinimum {

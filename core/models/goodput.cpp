@@ -10,7 +10,6 @@ namespace orrery {
 
 namespace {
 
-constexpr int kBatchSamples = 50;
 // Tolerance of rounding up, and the stand-in for a time of zero where a logarithm follows.
 constexpr double kCeilSlack = 1e-8;
 constexpr double kTiny = 1e-8;
@@ -84,19 +83,20 @@ double GoodputModel::goodput(ReplicaSpread spread, BatchSplit split) const {
   return throughput(spread, split) * efficiency(split.total(spread.replicas));
 }
 
-std::vector<GoodputModel::TimedSplit> GoodputModel::timed_splits(ReplicaSpread spread) const {
+std::vector<GoodputModel::TimedSplit> GoodputModel::timed_splits(ReplicaSpread spread,
+                                                                 int samples) const {
   std::vector<TimedSplit> splits;
   const int total_min = std::max(limits_.initial_total, limits_.atomic_min * spread.replicas);
   if (total_min > limits_.total_max) return splits;
   const double log_min = math::log(static_cast<double>(total_min));
   const double log_step =
-      (math::log(static_cast<double>(limits_.total_max)) - log_min) / (kBatchSamples - 1);
-  splits.reserve(kBatchSamples);
-  for (int sample = 0; sample < kBatchSamples; ++sample) {
+      (math::log(static_cast<double>(limits_.total_max)) - log_min) / (samples - 1);
+  splits.reserve(static_cast<std::size_t>(samples));
+  for (int sample = 0; sample < samples; ++sample) {
     double total = math::exp(log_min + log_step * sample);
     // Both ends are whole examples, without the rounding of logarithms.
     if (sample == 0) total = total_min;
-    if (sample == kBatchSamples - 1) total = limits_.total_max;
+    if (sample == samples - 1) total = limits_.total_max;
     const BatchSplit split = split_batch(total, spread.replicas, limits_);
     if (split.atomic_batch < limits_.atomic_min || split.atomic_batch > limits_.atomic_max) {
       continue;

@@ -114,9 +114,12 @@ class GoodputModel {
 
   double goodput(ReplicaSpread spread, BatchSplit split) const;
 
-  /// 50 total batches in geometric steps between the smallest and the largest that `spread` allows,
-  /// less those that do not fit. No gradient statistics have a part in this.
-  std::vector<TimedSplit> timed_splits(ReplicaSpread spread) const;
+  /// So many total batches are looked at in the paper's artifact.
+  static constexpr int kSamples = 50;
+
+  /// `samples` total batches, 2 or more, in geometric steps between the smallest and the largest
+  /// that `spread` allows, less those that do not fit. No gradient statistics have a part in this.
+  std::vector<TimedSplit> timed_splits(ReplicaSpread spread, int samples = kSamples) const;
 
   /// The best of these splits for `spread`; the first of equal ones, nothing where there is none.
   std::optional<Choice> best_of(std::span<const TimedSplit> splits, ReplicaSpread spread) const;

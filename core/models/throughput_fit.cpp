@@ -7,7 +7,6 @@
 
 #include "core/base/invariant.hpp"
 #include "core/base/math.hpp"
-#include "core/models/bounded_minimum.hpp"
 
 namespace orrery {
 
@@ -176,15 +175,15 @@ constexpr FitVector kStart = {0.1, 0.01, 0.1, 0.01, 0.1, 0.01, 1.001};
 /// The minimum from the usual start; and, where it has a pair of synchronisation that was measured
 /// at next to nothing, from there with that pair as at the start: with gamma above 1 the error
 /// hardly changes near 0, and holds a search that strayed there.
-FitVector fitted_from(const FitError& error, const FitBounds& bounds) {
+FitVector fitted_from(const FitError& error, const FitBounds& bounds, const FitLimits& limits) {
   constexpr double stray_s = 1e-3;
-  FitMinimum best = minimum_within(error, bounds, kStart);
+  FitMinimum best = minimum_within(error, bounds, kStart, limits);
   for (const std::size_t alpha : {AlphaN, AlphaR}) {
     if (bounds.low[alpha] == bounds.high[alpha] || best.x[alpha] > stray_s) continue;
     FitVector start = best.x;
     start[alpha] = kStart[alpha];
     start[alpha + 1] = kStart[alpha + 1];
-    const FitMinimum other = minimum_within(error, bounds, start);
+    const FitMinimum other = minimum_within(error, bounds, start, limits);
     if (other.value < best.value) best = other;
   }
   return best.x;
@@ -192,10 +191,11 @@ FitVector fitted_from(const FitError& error, const FitBounds& bounds) {
 
 }  // namespace
 
-ThroughputParameters fit_throughput(std::span<const ThroughputObservation> observations) {
+ThroughputParameters fit_throughput(std::span<const ThroughputObservation> observations,
+                                    const FitLimits& limits) {
   invariant(!observations.empty(), "a throughput model is fitted to an observation at least");
   const Seen seen = seen_in(observations);
-  const FitVector x = fitted_from(FitError(observations), bounds_for(seen));
+  const FitVector x = fitted_from(FitError(observations), bounds_for(seen), limits);
   ThroughputParameters fitted{.alpha_c = x[AlphaC],
                               .beta_c = x[BetaC],
                               .alpha_n = x[AlphaN],

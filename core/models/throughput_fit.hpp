@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "core/models/bounded_minimum.hpp"
 #include "core/models/goodput.hpp"
 
 namespace orrery {
@@ -27,6 +28,8 @@ struct ThroughputObservation {
 /// several nodes, or without several replicas on one, that pair is nearly 0; without more than two
 /// replicas both betas are. Between nodes synchronisation is then at least 1.1 times as slow as
 /// within one. (Qiao et al., OSDI 2021, section 4.1, with the weights of its artifact.)
-ThroughputParameters fit_throughput(std::span<const ThroughputObservation> observations);
+/// `limits` say how near to the least error it goes.
+ThroughputParameters fit_throughput(std::span<const ThroughputObservation> observations,
+                                    const FitLimits& limits = {});
 
 }  // namespace orrery

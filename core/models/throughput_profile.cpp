@@ -19,7 +19,7 @@ bool ThroughputProfile::add(const ThroughputObservation& observation) {
 }
 
 const ThroughputParameters& ThroughputProfile::parameters() const {
-  if (!fitted_) fitted_ = fit_throughput(observations_);
+  if (!fitted_) fitted_ = fit_throughput(observations_, limits_);
   return *fitted_;
 }
 

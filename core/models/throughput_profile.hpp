@@ -16,6 +16,8 @@ class ThroughputProfile {
   /// Most shapes that are kept; beyond them the oldest one goes.
   static constexpr std::size_t kShapesMax = 256;
 
+  explicit ThroughputProfile(const FitLimits& limits = {}) : limits_(limits) {}
+
   /// Notes the observation; the first of its shape counts. Whether it was new.
   bool add(const ThroughputObservation& observation);
 
@@ -31,6 +33,7 @@ class ThroughputProfile {
   const ThroughputParameters& parameters() const;
 
  private:
+  FitLimits limits_;  ///< Of a fit.
   std::vector<ThroughputObservation> observations_;
   int replicas_most_ = 0;
   mutable std::optional<ThroughputParameters> fitted_;

@@ -2,22 +2,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/orrery_speeds.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/support/fake_run.hpp"
+#include "tests/support/reporting_cluster.hpp"
 
 namespace orrery {
 namespace {
 
+using policies::OrrerySpeeds;
 using policies::SparseSpeed;
 using testing::Arrival;
 using testing::FakeCluster;
 using testing::FakeRun;
 using testing::job;
+using testing::ReportingCluster;
 
 void ask(FakeCluster& cluster, Policy& policy, std::int64_t seconds = 60) {
   cluster.advance(seconds);
@@ -46,24 +53,17 @@ TEST(Orrery, NeverWorseThanRigidForASingleJob) {
   }
 }
 
-/// What a long and a short job have of 32 devices after some cycles.
-std::pair<std::int32_t, std::int32_t> long_and_short(const char* short_first) {
+TEST(Orrery, WhoHasLittleLeftHasMore) {
   FakeCluster cluster;
   cluster.add_nodes(4, 8);
   cluster.report_progress();
-  const auto policy = testing::policy("orrery", {{"short_first", short_first}, {"horizon", "10h"}});
+  const auto policy = testing::policy("orrery", {{"horizon", "10h"}});
   const JobId is_long = cluster.submit(job().preemptible().replicas(1, 32), 1e6);
   const JobId is_short = cluster.submit(job().preemptible().replicas(1, 32), 1e5);
   for (int i = 0; i < 5; ++i) ask(cluster, *policy);
   EXPECT_EQ(cluster.capacity().free_devices(), 0);
-  return {cluster.replicas(is_long), cluster.replicas(is_short)};
-}
-
-TEST(Orrery, WhoHasLittleLeftHasMore) {
-  const auto [is_long, is_short] = long_and_short("0.75");
-  EXPECT_GE(is_short, 2 * is_long) << is_long << " and " << is_short;
-  EXPECT_GE(is_long, 1);
-  EXPECT_EQ(long_and_short("0"), std::pair(16, 16)) << "all weigh alike";
+  EXPECT_GE(cluster.replicas(is_short), 2 * cluster.replicas(is_long));
+  EXPECT_GE(cluster.replicas(is_long), 1);
 }
 
 // One device comes free: not worth a restart of anyone within the horizon, but within a longer one.
@@ -197,6 +197,121 @@ TEST(Orrery, WhatCannotBePlacedLeavesTheJobWithWhatItHas) {
   EXPECT_THAT(cluster.violations(), ::testing::IsEmpty());
 }
 
+std::shared_ptr<const JobSpec> with_profile(const std::string& profile) {
+  JobSpec spec = *job().preemptible().replicas(1, 8).spec();
+  spec.profile = profile;
+  return std::make_shared<const JobSpec>(std::move(spec));
+}
+
+/// A job that grows on eight devices until its reports tell that it had better not, and ends.
+void teach(ReportingCluster& cluster, Policy& policy) {
+  const JobId first = cluster.submit(with_profile("bert"), 1e6);
+  for (int i = 0; i < 5; ++i) ask(cluster, policy);
+  EXPECT_EQ(cluster.replicas(first), 1) << "two devices synchronise longer than they save";
+  cluster.end_now(first);
+  ask(cluster, policy);
+}
+
+TEST(Orrery, JobsOfAProfileStartWithWhatOthersOfItReported) {
+  const auto starts_with = [](const char* alike, const char* profile) {
+    ReportingCluster cluster(1e-6, 4096);
+    cluster.add_nodes(1, 8);
+    const auto policy = testing::policy("orrery", {{"alike", alike}});
+    teach(cluster, *policy);
+    const JobId next = cluster.submit(with_profile(profile), 1e6);
+    ask(cluster, *policy);
+    return cluster.replicas(next);
+  };
+  EXPECT_EQ(starts_with("true", "bert"), 1);
+  EXPECT_EQ(starts_with("false", "bert"), 4) << "as one of unknown speed";
+  EXPECT_EQ(starts_with("true", "yolo"), 4) << "another profile";
+  EXPECT_EQ(starts_with("true", ""), 4) << "none";
+}
+
+TEST(Orrery, WhatWasReportedOfAProfileIsSavedAndLoaded) {
+  ReportingCluster cluster(1e-6, 4096);
+  cluster.add_nodes(1, 8);
+  const auto policy = testing::policy("orrery");
+  teach(cluster, *policy);
+  const JobId other = cluster.submit(job().preemptible().replicas(1, 4), 1e6);
+  for (int i = 0; i < 3; ++i) ask(cluster, *policy);
+  ByteWriter out;
+  policy->save(out);
+  const auto loaded = testing::policy("orrery");
+  ByteReader in(out.bytes());
+  loaded->load(in);
+  EXPECT_TRUE(in.finished());
+  ByteWriter again;
+  loaded->save(again);
+  EXPECT_TRUE(std::ranges::equal(out.bytes(), again.bytes()));
+  cluster.everything_changed();
+  const JobId next = cluster.submit(with_profile("bert"), 1e6);
+  ask(cluster, *loaded);
+  EXPECT_EQ(cluster.replicas(next), 1);
+  EXPECT_GE(cluster.replicas(other), 1);
+}
+
+class ProfileSpeeds : public ::testing::Test {
+ protected:
+  ProfileSpeeds() { cluster_.add_nodes(1, 8); }
+
+  JobId run(const std::string& profile, double times = 1) {
+    const JobId id = cluster_.submit(with_profile(profile), 1e6);
+    cluster_.slow_down(id, times);
+    Plan plan;
+    plan.grant(id, 1);
+    cluster_.carry_out(plan);
+    cluster_.advance(60);
+    speeds_.learn(cluster_);
+    return id;
+  }
+
+  /// Of one and of four replicas.
+  std::pair<double, double> speeds_of(JobId id) {
+    const JobView job = cluster_.job(id);
+    const DeviceModelId kind = cluster_.capacity().at(NodeId{0}).model;
+    return {speeds_.goodput(cluster_, job, {kind, 1, 1}),
+            speeds_.goodput(cluster_, job, {kind, 1, 4})};
+  }
+
+  JobId waiting(const std::string& profile) { return cluster_.submit(with_profile(profile), 1e6); }
+
+  ReportingCluster cluster_{1e-6, 4096};
+  OrrerySpeeds speeds_{std::make_unique<policies::NoEstimates>(), true};
+};
+
+// 64 examples in 74 ms.
+TEST_F(ProfileSpeeds, AJobThatDiffersHasAModelOfItsOwn) {
+  const JobId usual = run("bert");
+  const JobId slow = run("bert", 3);
+  const JobId like = run("bert", 1.05);
+  const JobId next = waiting("bert");
+  EXPECT_NEAR(speeds_of(usual).first, 64 / 0.074, 90);
+  EXPECT_NEAR(speeds_of(slow).first, 64 / 0.222, 30);
+  EXPECT_NEAR(speeds_of(next).first, 64 / 0.074, 90);
+  EXPECT_EQ(speeds_of(like), speeds_of(usual)) << "nearly as fast is as fast";
+}
+
+TEST_F(ProfileSpeeds, OnlyTheLatestProfilesAreRemembered) {
+  const auto name = [](std::size_t i) { return "profile-" + std::to_string(i); };
+  for (std::size_t i = 0; i <= OrrerySpeeds::kProfilesMax; ++i) cluster_.end_now(run(name(i)));
+  EXPECT_EQ(speeds_of(waiting(name(0))), std::pair(1.0, 4.0)) << "in proportion: not known";
+  EXPECT_GT(speeds_of(waiting(name(1))).first, 100);
+  EXPECT_GT(speeds_of(waiting(name(OrrerySpeeds::kProfilesMax))).first, 100);
+}
+
+TEST_F(ProfileSpeeds, WhatAJobNeedsIsTheMeanOfThoseThatEnded) {
+  EXPECT_EQ(speeds_.total_of(cluster_.job(waiting("bert"))), std::nullopt);
+  cluster_.end_now(run("bert"));
+  const JobId longer = run("bert");
+  cluster_.advance(120);
+  speeds_.learn(cluster_);
+  cluster_.end_now(longer);
+  speeds_.learn(cluster_);
+  EXPECT_EQ(speeds_.total_of(cluster_.job(waiting("bert"))), (60.0 + 180.0) / 2);
+  EXPECT_EQ(speeds_.total_of(cluster_.job(waiting("yolo"))), std::nullopt);
+}
+
 ThroughputObservation observed(int nodes, int replicas, int batch, double compute, double step) {
   return {{nodes, replicas}, batch, compute, step};
 }
@@ -211,6 +326,9 @@ TEST(SparseSpeed, KeepsOnlyWhatItDidNotForetell) {
   const double one = speed.goodputs(limits, {1, 1}).at({1, 1});
   const double four = speed.goodputs(limits, {1, 1}).at({1, 4});
   EXPECT_NE(four, 4 * one) << "synchronisation costs something";
+  EXPECT_FALSE(speed.contradicts(observed(1, 1, 32, 0.12, 0.12)));
+  EXPECT_TRUE(speed.contradicts(observed(1, 1, 32, 0.2, 0.2)));
+  EXPECT_FALSE(speed.contradicts(observed(1, 2, 32, 0.2, 0.2))) << "a shape that was not seen";
   ByteWriter out;
   speed.save(out);
   SparseSpeed loaded;

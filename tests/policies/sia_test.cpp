@@ -14,6 +14,7 @@
 #include "core/base/random.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/support/fake_run.hpp"
+#include "tests/support/reporting_cluster.hpp"
 
 namespace orrery {
 namespace {
@@ -29,6 +30,7 @@ using policies::SiaPath;
 using policies::SiaSettings;
 using testing::FakeCluster;
 using testing::job;
+using testing::ReportingCluster;
 
 constexpr double kSiaExact = 1e-9;
 
@@ -420,41 +422,6 @@ TEST(Sia, AJobGoesToAKindThatHoldsItNodeByNode) {
   sia_cycle(cluster, *policy);
   EXPECT_EQ(cluster.replicas(id), 4);
 }
-
-/// Workers that report steps of which each takes 10 ms and 1 ms an example, and synchronise in 200
-/// ms where there are several, at the smallest batch that their job may have; it may be up to
-/// `batch_max`, with at least 16 examples each.
-class ReportingCluster : public FakeCluster {
- public:
-  ReportingCluster(double grad_var, int batch_max) : grad_var_(grad_var), batch_max_(batch_max) {}
-
-  std::span<const ProfilingSeries> profilings(JobId id) const override {
-    const JobRow& of = row(id);
-    if (of.replicas == 0) return {};
-    const int batch = std::max(64, 16 * of.replicas);
-    const double compute_s = 0.01 + 0.001 * batch / of.replicas;
-    series_.clear();
-    const auto say = [&](const char* key, double value) {
-      series_.push_back({key, {{now(), of.generation, Rank{0}, value}}});
-    };
-    say("step_time_s", of.replicas > 1 ? compute_s + 0.2 : compute_s);
-    say("compute_time_s", compute_s);
-    say("batch_size", batch);
-    say("accum_steps", 0);
-    say("grad_sqr", 1);
-    say("grad_var", grad_var_);
-    say("batch_size_initial", 64);
-    say("batch_size_max", batch_max_);
-    say("local_batch_min", 16);
-    say("local_batch_max", 512);
-    return series_;
-  }
-
- private:
-  double grad_var_;
-  int batch_max_;
-  mutable std::vector<ProfilingSeries> series_;
-};
 
 std::unique_ptr<Policy> sia_that_tunes() {
   policies::SiaParameters parameters;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """orrery beside pollux on workloads of the Pollux artifact and drawn ones, and beside sia on mixed devices.
 
-    tools/bench/orrery_policy.py ORRERY DATA [--seeds N] [--drawn N] [--mixes N]
+    tools/bench/orrery_policy.py ORRERY DATA [--seeds N] [--drawn N] [--mixes N] [--from SEED]
 
 ORRERY is the program, DATA the artifact's data (profiles/, workloads/). Workloads 3 and 6 are run under pollux with
-so many seeds; drawn workloads and mixes of devices (tools/bench/training_mixes.py) with one each. Prints Markdown:
+so many seeds; drawn workloads and mixes of devices (tools/bench/training_mixes.py), from SEED on, with one each. Prints Markdown:
 completion times in seconds, worst finish-time fairness, and milliseconds of decisions.
 """
 
@@ -17,7 +17,7 @@ import tempfile
 import training_mixes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AGAINST_POLLUX = ("pollux", "orrery", "{name: orrery, epochs: false}")
+AGAINST_POLLUX = ("pollux", "orrery", "{name: orrery, alike: false}", "{name: orrery, epochs: false}")
 AGAINST_SIA = ("sia", "{name: sia, tune_batch: true}", "orrery", "{name: orrery, profiles: true}")
 MIX = """\
 name: mix
@@ -49,21 +49,24 @@ def row(name, policy, runs):
 
 
 def compare(name, policies, runs_of):
-    """Rows of all policies; `runs_of(policy)` gives a policy's runs. Returns means by policy."""
+    """Rows of all policies; `runs_of(policy)` gives a policy's runs. Returns means by policy and figure."""
     means = {}
     for policy in policies:
         runs = runs_of(policy)
         row(name, policy, runs)
-        means[policy] = sum(each["jct_avg_s"] for each in runs) / len(runs)
+        means[policy] = {key: sum(each[f"jct_{key}_s"] for each in runs) / len(runs) for key in ("avg", "p50", "p90", "p99")}
     return means
 
 
 def spread(name, means, base):
     for policy in means[0]:
         if policy != base:
-            changes = [100 * (each[policy] / each[base] - 1) for each in means]
-            print(f"\n{name}, mean of `{policy}` against `{base}`: {sum(changes) / len(changes):+.1f} %, "
-                  f"{min(changes):+.1f} to {max(changes):+.1f} %")
+            for key in ("avg", "p50", "p90", "p99"):
+                changes = [100 * (each[policy][key] / each[base][key] - 1) for each in means]
+                print(f"\n{name}, {key} of `{policy}` against `{base}`: {sum(changes) / len(changes):+.1f} %, "
+                      f"{min(changes):+.1f} to {max(changes):+.1f} %, {sum(c > 0 for c in changes)} of {len(changes)} higher, "
+                      f"{sum(each[policy][key] for each in means) / len(means):,.0f} s in the mean, "
+                      f"`{base}` {sum(each[base][key] for each in means) / len(means):,.0f} s")
 
 
 def main():
@@ -73,6 +76,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--drawn", type=int, default=20)
     parser.add_argument("--mixes", type=int, default=10)
+    parser.add_argument("--from", type=int, default=1, dest="first", metavar="SEED")
     options = parser.parse_args()
     data = options.data.resolve()
     rows = training_mixes.published_rows(data / "workloads")
@@ -87,14 +91,14 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         drawn = []
-        for seed in range(1, options.drawn + 1):
+        for seed in range(options.first, options.first + options.drawn):
             path = folder / f"drawn-{seed}.csv"
             training_mixes.draw_workload(rows, seed, path)
             drawn.append(compare(f"drawn {seed}", AGAINST_POLLUX,
                                  lambda policy, path=path: [run(options.orrery, scenario, policy, 1,
                                                                 f"workload.file={path}", profiles)]))
         mixes = []
-        for seed in range(1, options.mixes + 1):
+        for seed in range(options.first, options.first + options.mixes):
             mix = folder / f"mix-{seed}"
             mix.mkdir()
             training_mixes.draw_workload(rows, seed, mix / "workload.csv")

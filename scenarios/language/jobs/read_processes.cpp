@@ -10,8 +10,14 @@ namespace {
 /// More nodes than any cluster has, and more processes than any role.
 constexpr std::int64_t kNodesMax = 131'072;
 
+/// Ascending. Of numbers that several ranges have the first one of each range stands twice, to be
+/// told.
 void read_numbers(const MapReader& reader, std::string_view key, std::vector<std::int32_t>& to) {
-  for (const NumberRange& range : read_ranges(reader, key)) {
+  std::vector<NumberRange> ranges = read_ranges(reader, key);
+  std::ranges::stable_sort(ranges, {}, &NumberRange::first);
+  std::vector<std::int32_t> twice;
+  std::int64_t next = 0;
+  for (const NumberRange& range : ranges) {
     if (range.last >= kNodesMax)
       return reader.fail(key,
                          "is " + std::to_string(range.last) + ", numbers below " +
@@ -21,9 +27,12 @@ void read_numbers(const MapReader& reader, std::string_view key, std::vector<std
                          "stands, with the ranges before it, for more than " +
                              std::to_string(kRangeNumbersMax) +
                              " numbers; name fewer nodes or ranks");
-    for (std::int64_t number = range.first; number <= range.last; ++number)
-      to.push_back(static_cast<std::int32_t>(number));
+    if (range.first < next) twice.push_back(static_cast<std::int32_t>(range.first));
+    for (next = std::max(next, range.first); next <= range.last; ++next)
+      to.push_back(static_cast<std::int32_t>(next));
   }
+  if (twice.empty()) return;
+  to.insert(to.end(), twice.begin(), twice.end());
   std::ranges::sort(to);
 }
 
