@@ -44,7 +44,8 @@ double OrreryPolicy::left_of(const ClusterView& view, const JobView& job) const 
   if (parameters_.epochs && profiles_ != nullptr) {
     const auto found = profiles_->find(*job.spec.profile);
     if (found != profiles_->end() && progress.epoch > 0)
-      return had / progress.epoch * std::max(found->second.epochs_max() - progress.epoch, 1);
+      return std::max(had, 1.0) / progress.epoch *
+             std::max(found->second.epochs_max() - progress.epoch, 1);
     // Soon its epochs tell more of it than others do: it is not kept small for their sake.
     if (found != profiles_->end()) return guessed_left(had);
   }

@@ -156,6 +156,9 @@ void OrrerySpeeds::end(const Known& known) {
 }
 
 void OrrerySpeeds::forget_profiles() {
+  if (profiles_.size() <= kProfilesMax) return;
+  // One that is learned anew begins with versions that tables of the old one have.
+  for (auto& [id, known] : jobs_) known.tables.clear();
   while (profiles_.size() > kProfilesMax)
     profiles_.erase(std::ranges::min_element(
         profiles_, {}, [](const auto& entry) { return entry.second.used; }));

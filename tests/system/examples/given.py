@@ -412,7 +412,7 @@ NOT_HERE = {
     "cmake --build build --target bench_decisions": "builds what the line below it needs",
     "tools/bench/decisions.py build/bin/bench_decisions build/bin/orrery --limit 25 --svg "
     "docs/images/policy_decisions_churn.svg": "measures for minutes",
-    "tools/bench/orrery_policy.py build/bin/orrery ../shared/traces/pollux": "measures for minutes",
+    "tools/bench/orrery_policy.py build/bin/orrery ../shared/traces/pollux --from 21": "measures for minutes",
     "ORRERY_BLESS=1 ctest --preset release -R 'scenario|bad_input'": "rewrites files of the tree",
     "git diff scenarios tests/system/bad_input": "shows what the line above it wrote",
     "ORRERY_BLESS=1 build/bin/test_journals": "writes files of the tree",
