@@ -44,7 +44,8 @@ struct OrreryParameters {
 ///
 /// The order of ends is taken to be that of the device-seconds left: the time left of the job's
 /// last report times its devices; else by epochs, what it took so far for each times those left;
-/// else what its stated run time leaves; else, as a guess, as much as it has had.
+/// else what its stated run time leaves; else what jobs of its profile had in the mean, less what
+/// it has had; else, as a guess, as much as it has had.
 ///
 /// All other jobs are gangs (`PolluxJobs`): they start in queue order beside the minimum of older
 /// jobs, pass one that does not fit, and keep what they hold. The first that has waited for

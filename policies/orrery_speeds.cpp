@@ -91,10 +91,6 @@ OrrerySpeeds::Steps* OrrerySpeeds::steps_of(const JobView& job) {
   return found == profiles_.end() ? nullptr : &found->second.steps;
 }
 
-const OrrerySpeeds::Steps* OrrerySpeeds::steps_of(const JobView& job) const {
-  return const_cast<OrrerySpeeds*>(this)->steps_of(job);
-}
-
 /// Where the observation is to be kept: with those of the profile, unless it was other jobs that
 /// they are of.
 OrrerySpeeds::Steps& OrrerySpeeds::steps_for(const JobView& job,
@@ -177,14 +173,14 @@ void OrrerySpeeds::learn(const ClusterView& view) {
   forget_profiles();
 }
 
-std::int32_t OrrerySpeeds::replicas_known(const JobView& job) const {
+std::int32_t OrrerySpeeds::replicas_known(const JobView& job) {
   const Steps* steps = steps_of(job);
   const auto known = jobs_.find(job.row.id);
   return std::max(steps == nullptr ? 0 : steps->replicas_most,
                   known == jobs_.end() ? 0 : known->second.replicas_most);
 }
 
-std::int32_t OrrerySpeeds::replicas_of_batch(const JobView& job) const {
+std::int32_t OrrerySpeeds::replicas_of_batch(const JobView& job) {
   const Steps* steps = steps_of(job);
   if (steps == nullptr || steps->fitted.empty()) return std::numeric_limits<std::int32_t>::max();
   return steps->limits.total_max / steps->limits.atomic_min;

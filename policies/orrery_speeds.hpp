@@ -80,10 +80,10 @@ class OrrerySpeeds {
   void learn(const ClusterView& view);
 
   /// The most replicas that anything was reported of; 0: nothing is known of the job's speed.
-  std::int32_t replicas_known(const JobView& job) const;
+  std::int32_t replicas_known(const JobView& job);
 
   /// More replicas than that would have less than the smallest batch each.
-  std::int32_t replicas_of_batch(const JobView& job) const;
+  std::int32_t replicas_of_batch(const JobView& job);
 
   /// Goodput of the job there, above 0, in a unit that is the same for all places of the job: by
   /// the model fitted on this kind; else by estimates; else by measured progress. What was measured
@@ -160,7 +160,6 @@ class OrrerySpeeds {
   };
 
   Steps* steps_of(const JobView& job);
-  const Steps* steps_of(const JobView& job) const;
   Steps& steps_for(const JobView& job,
                    Known& known,
                    DeviceModelId kind,

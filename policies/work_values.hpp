@@ -42,7 +42,7 @@ class WorkValues {
   static constexpr std::size_t kPrices = 16;
 
   double devices_ = 0;             ///< All, in those of cost 1.
-  std::vector<double> kind_cost_;  ///< By kind, against the mean one.
+  std::vector<double> kind_cost_;  ///< Of a device, by kind.
   std::vector<double> cost_;       ///< Of each option.
   std::vector<double> prices_;     ///< Falling; the last one is 0.
   std::vector<double> bounds_;     ///< By price: what the jobs so far are worth at most.

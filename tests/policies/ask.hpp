@@ -1,11 +1,15 @@
 // Terse questions to a policy about a FakeCluster.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "core/base/bytes.hpp"
 #include "policies/registry.hpp"
 #include "tests/support/fake_view.hpp"
 
@@ -39,6 +43,18 @@ inline JobId submit_and_ask(FakeCluster& cluster,
   const JobId id = cluster.submit(job, work);
   cluster.carry_out(cluster.ask_allocate(policy, id));
   return id;
+}
+
+/// `to` goes on as `from`, of which it would save the same bytes.
+inline void hand_over(const Policy& from, Policy& to) {
+  ByteWriter saved;
+  from.save(saved);
+  ByteReader in(saved.bytes());
+  to.load(in);
+  EXPECT_TRUE(in.finished());
+  ByteWriter again;
+  to.save(again);
+  EXPECT_TRUE(std::ranges::equal(saved.bytes(), again.bytes()));
 }
 
 inline bool runs(const FakeCluster& cluster, JobId id) { return cluster.row(id).holds; }

@@ -235,15 +235,8 @@ TEST(Orrery, WhatWasReportedOfAProfileIsSavedAndLoaded) {
   teach(cluster, *policy);
   const JobId other = cluster.submit(job().preemptible().replicas(1, 4), 1e6);
   for (int i = 0; i < 3; ++i) ask(cluster, *policy);
-  ByteWriter out;
-  policy->save(out);
   const auto loaded = testing::policy("orrery");
-  ByteReader in(out.bytes());
-  loaded->load(in);
-  EXPECT_TRUE(in.finished());
-  ByteWriter again;
-  loaded->save(again);
-  EXPECT_TRUE(std::ranges::equal(out.bytes(), again.bytes()));
+  testing::hand_over(*policy, *loaded);
   cluster.everything_changed();
   const JobId next = cluster.submit(with_profile("bert"), 1e6);
   ask(cluster, *loaded);
@@ -298,6 +291,20 @@ TEST_F(ProfileSpeeds, OnlyTheLatestProfilesAreRemembered) {
   EXPECT_EQ(speeds_of(waiting(name(0))), std::pair(1.0, 4.0)) << "in proportion: not known";
   EXPECT_GT(speeds_of(waiting(name(1))).first, 100);
   EXPECT_GT(speeds_of(waiting(name(OrrerySpeeds::kProfilesMax))).first, 100);
+}
+
+// Its profile is learned anew, of jobs that are three times as slow.
+TEST_F(ProfileSpeeds, AJobThatWaitsGoesByWhatIsLearnedAnewOfAForgottenProfile) {
+  const JobId waits = run("bert");
+  EXPECT_NEAR(speeds_of(waits).first, 64 / 0.074, 90);
+  Plan plan;
+  plan.preempt(waits);
+  cluster_.carry_out(plan);
+  for (std::size_t i = 0; i <= OrrerySpeeds::kProfilesMax; ++i)
+    cluster_.end_now(run("profile-" + std::to_string(i)));
+  const JobId next = run("bert", 3);
+  EXPECT_NEAR(speeds_of(next).first, 64 / 0.222, 30);
+  EXPECT_EQ(speeds_of(waits), speeds_of(next));
 }
 
 TEST_F(ProfileSpeeds, WhatAJobNeedsIsTheMeanOfThoseThatEnded) {
