@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,16 +12,9 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import kill_process, processes_of, wait_until  # pylint: disable=wrong-import-position
-from own_ports import give_back, own_ports  # pylint: disable=wrong-import-position
+from own_ports import give_back, own_port, own_ports  # pylint: disable=wrong-import-position
 
 ENDS_S = 60
-
-
-def free_port():
-    """A port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def call(url, body=None, timeout=5):
@@ -54,7 +46,7 @@ class Daemons:
 
     def add_controller(self, name, store, settings, **more):
         """One on loopback. `store`, `settings`: YAML maps."""
-        http, agents = free_port(), free_port()
+        http, agents = own_port(), own_port()
         self.urls[name] = f"http://127.0.0.1:{http}"
         self.listens[name] = f"127.0.0.1:{agents}"
         self.add(name, "controller", f"name: {name}\nhttp_address: 127.0.0.1:{http}\n"

@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import sys
 
-from daemons import call, free_port
+from daemons import call, own_port
 from trial import Skipped, Trial
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
@@ -28,8 +28,8 @@ class EtcdLosses(Trial):
 
     def __init__(self, program, seed, number):
         super().__init__(program, seed, number)
-        self.clients = {name: free_port() for name in ("m0", "m1", "m2")}
-        self.peers = {name: f"http://127.0.0.1:{free_port()}" for name in self.clients}
+        self.clients = {name: own_port() for name in ("m0", "m1", "m2")}
+        self.peers = {name: f"http://127.0.0.1:{own_port()}" for name in self.clients}
         self.cluster = ",".join(f"{name}={url}" for name, url in self.peers.items())
         self.copy = self.daemons.folder / "copy"
         self.life = 0        # Of their disks.

@@ -2,7 +2,7 @@
 
 import json
 
-from programs import WITNESSED, call, free_port, own_ports, wait_for, witness_lines
+from programs import WITNESSED, call, own_port, own_ports, wait_for, witness_lines
 
 
 class Members:
@@ -10,8 +10,8 @@ class Members:
 
     def __init__(self, scene):
         self.scene = scene
-        self.clients = {name: f"127.0.0.1:{free_port()}" for name in ("m0", "m1", "m2")}
-        self.peers = {name: f"http://127.0.0.1:{free_port()}" for name in self.clients}
+        self.clients = {name: f"127.0.0.1:{own_port()}" for name in ("m0", "m1", "m2")}
+        self.peers = {name: f"http://127.0.0.1:{own_port()}" for name in self.clients}
         self.cluster = ",".join(f"{name}={url}" for name, url in self.peers.items())
         self.life = ""  # Their folders of data end so.
 
@@ -36,8 +36,8 @@ class Members:
 class Controllers:
     def __init__(self, scene, program, members, names=("c1", "c2", "c3"), settings="{}"):
         self.scene, self.program, self.names = scene, program, names
-        self.http = {name: free_port() for name in names}
-        self.agents = {name: free_port() for name in names}
+        self.http = {name: own_port() for name in names}
+        self.agents = {name: own_port() for name in names}
         self.config = {name: scene.write(f"{name}.yaml", f"""
 name: {name}
 http_address: 127.0.0.1:{self.http[name]}

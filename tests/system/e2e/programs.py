@@ -6,7 +6,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
-from own_ports import own_ports  # pylint: disable=wrong-import-position,unused-import
+from own_ports import own_port, own_ports  # pylint: disable=wrong-import-position,unused-import
 
 PATIENCE = 60.0  # Seconds to wait for what must come some time, on a machine with much to do.
 SKIPPED = 77     # The exit code by which ctest knows that a test could not run.
@@ -37,13 +36,6 @@ def wait_for(what, holds, patience=PATIENCE):
         if time.monotonic() > until:
             raise AssertionError(f"waited {patience:.0f} s in vain: {what}")
         time.sleep(0.01)
-
-
-def free_port():
-    """A port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Scene:

@@ -12,7 +12,7 @@ import json
 import pathlib
 import sys
 
-from programs import Scene, call, free_port, own_ports, wait_for
+from programs import Scene, call, own_port, own_ports, wait_for
 
 AGENTS = ["n1", "n2"]
 
@@ -20,7 +20,7 @@ AGENTS = ["n1", "n2"]
 class Cluster:
     def __init__(self, scene, program):
         self.scene, self.program = scene, program
-        self.agents, self.http = free_port(), free_port()
+        self.agents, self.http = own_port(), own_port()
         self.url = f"http://127.0.0.1:{self.http}"
         config = scene.write("ctl.yaml", f"""
 name: ctl

@@ -5,8 +5,10 @@ import os
 import re
 import socket
 
-FIRST, END, SLICE = 9000, 20000, 500  # Below those that daemons and jobs get by default.
+# First, end, and how many together; below those that daemons and jobs get by default.
+SINGLE, OF_WORKERS = (7000, 9000, 40), (9000, 20000, 500)
 _claims = {}  # By their first port; held until they are given back, or the process ends.
+_singles = []
 
 
 def _last_held_below(end):
@@ -17,24 +19,47 @@ def _last_held_below(end):
     return max((int(port) for port in held if int(port) < end), default=0)
 
 
-def own_ports():
-    """"A-B", both included."""
-    slices = range(FIRST, END, SLICE)
+def _claim(first, end, length):
+    """The first port of a slice that is no other test's."""
+    slices = range(first, end, length)
     begin = os.getpid() % len(slices)  # What ended a moment ago had others, as a rule.
-    for first in [*slices[begin:], *slices[:begin]]:
-        if first <= _last_held_below(first + SLICE):
+    for port in [*slices[begin:], *slices[:begin]]:
+        if port <= _last_held_below(port + length):
             continue
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            claim.bind(f"\0orrery/test/ports/{first}")
+            claim.bind(f"\0orrery/test/ports/{port}")
         except OSError as error:
             claim.close()
             if error.errno != errno.EADDRINUSE:
                 raise
             continue
-        _claims[first] = claim
-        return f"{first}-{first + SLICE - 1}"
+        _claims[port] = claim
+        return port
     raise AssertionError("all ports for tests are claimed; are earlier tests still running?")
+
+
+def own_ports():
+    """"A-B", both included."""
+    first = _claim(*OF_WORKERS)
+    return f"{first}-{first + OF_WORKERS[2] - 1}"
+
+
+def own_port():
+    """A port of loopback for a daemon that is killed and comes back: while it is away, nobody who asks the
+    kernel for any port gets it."""
+    while True:
+        if not _singles:
+            first = _claim(*SINGLE)
+            _singles.extend(range(first, first + SINGLE[2]))
+        port = _singles.pop(0)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
 
 
 def give_back(ports):
