@@ -172,9 +172,10 @@ void OrreryPolicy::add_sizes(const ClusterView& view, const JobView& job, std::s
                                            problem_.capacity[kind] / each, 1'000'000'000))}));
   const bool here = row.holds && kind_held(view, job) == of.model;
   std::int32_t last = 0;
+  const bool any_allowed = view.quota_allows(row.id, devices_of(row, most));
   const auto offer = [&](std::int32_t replicas) {
     if (replicas <= last || replicas < row.min_replicas || replicas > most) return;
-    if (!view.quota_allows(row.id, devices_of(row, replicas))) return;
+    if (!any_allowed && !view.quota_allows(row.id, devices_of(row, replicas))) return;
     last = replicas;
     const std::int32_t per_node = std::max(of.node_size / each, 1);
     problem_.options.push_back({static_cast<std::int32_t>(kind), replicas * each, 0});

@@ -36,43 +36,69 @@ bool fits(const ShareProblem& problem, std::span<const std::int32_t> chosen) {
   return true;
 }
 
-/// What the job takes of the kind at the present prices.
-std::int32_t PriceShares::demand_of(const ShareProblem& problem,
-                                    std::uint32_t job,
-                                    std::int32_t kind) const {
-  const std::span<const ShareOption> options = problem.of(job);
-  const std::int32_t best = best_at(options, prices_);
-  if (best < 0 || options[static_cast<std::size_t>(best)].kind != kind) return 0;
-  return options[static_cast<std::size_t>(best)].size;
+/// What the job takes of the kind where a device costs `price`: between what it takes at the two
+/// ends of the range, since the dearer it is the less it takes.
+std::int32_t PriceShares::taken_at(const ShareProblem& problem,
+                                   const Taker& taker,
+                                   double price) const {
+  const std::span<const ShareOption> options = problem.of(taker.job);
+  std::int32_t best = -1;
+  double most = taker.others;
+  for (std::int32_t i = std::max(taker.least, taker.first); i <= taker.most; ++i) {
+    const ShareOption& option = options[static_cast<std::size_t>(i)];
+    const double worth = option.value - price * option.size;
+    if (worth <= most) continue;
+    most = worth;
+    best = i;
+  }
+  return best;
+}
+
+/// Who would take devices of the kind if they cost nothing, as the prices of the others are.
+void PriceShares::find_takers(const ShareProblem& problem, std::int32_t kind) {
+  takers_.clear();
+  for (std::uint32_t job = 0; job < problem.jobs(); ++job) {
+    const std::span<const ShareOption> options = problem.of(job);
+    Taker taker{.job = job};
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(options.size()); ++i) {
+      const ShareOption& option = options[static_cast<std::size_t>(i)];
+      if (option.kind != kind) {
+        const double price = prices_[static_cast<std::size_t>(option.kind)];
+        taker.others = std::max(taker.others, option.value - price * option.size);
+        continue;
+      }
+      if (taker.most < 0) taker.first = i;
+      taker.most = i;
+    }
+    taker.most = taken_at(problem, taker, 0);
+    if (taker.most >= 0) takers_.push_back(taker);
+  }
 }
 
 /// The lowest price of the kind, nearly, at which what all jobs take of it fits, as the prices of
-/// the other kinds are. The dearer it is the less of it a job takes, so that one that takes the
-/// same at both ends of the range takes that within it.
+/// the other kinds are. A job that takes the same at both ends of the range takes that within it.
 double PriceShares::price_of(const ShareProblem& problem, std::int32_t kind, double most) {
-  double& price = prices_[static_cast<std::size_t>(kind)];
+  find_takers(problem, kind);
+  const auto size_of = [&](const Taker& taker, std::int32_t option) {
+    return option < 0 ? 0 : problem.of(taker.job)[static_cast<std::size_t>(option)].size;
+  };
   std::int64_t room = problem.capacity[static_cast<std::size_t>(kind)];
-  price = 0;
-  takers_.clear();
   std::int64_t sum = 0;
-  for (std::uint32_t job = 0; job < problem.jobs(); ++job) {
-    const std::int32_t size = demand_of(problem, job, kind);
-    sum += size;
-    if (size > 0) takers_.push_back({job, size, 0, 0});
-  }
+  for (const Taker& taker : takers_) sum += size_of(taker, taker.most);
   if (sum <= room) return 0;
   double low = 0;
   double high = most;
   for (int i = 0; i < kHalvings && high - low > 1e-9 * high; ++i) {
-    price = low + (high - low) / 2;
+    const double price = low + (high - low) / 2;
     sum = 0;
-    for (Taker& taker : takers_) sum += taker.here = demand_of(problem, taker.job, kind);
+    for (Taker& taker : takers_)
+      sum += size_of(taker, taker.here = taken_at(problem, taker, price));
     const bool has_room = sum <= room;
     (has_room ? high : low) = price;
     for (Taker& taker : takers_) (has_room ? taker.least : taker.most) = taker.here;
     std::erase_if(takers_, [&](const Taker& taker) {
       if (taker.least != taker.most) return false;
-      room -= taker.most;
+      room -= size_of(taker, taker.most);
       return true;
     });
   }

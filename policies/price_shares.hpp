@@ -17,7 +17,7 @@ struct ShareOption {
 
 /// The jobs that share, and what there is.
 struct ShareProblem {
-  std::vector<ShareOption> options;    ///< Those of a job stand together.
+  std::vector<ShareOption> options;    ///< By job; of each by kind, and of each kind by size, rising.
   std::vector<std::uint32_t> first;    ///< Of job j: first[j] to first[j + 1], one more than jobs.
   std::vector<std::int64_t> capacity;  ///< By kind, 0 or more.
 
@@ -58,15 +58,18 @@ class PriceShares {
     }
   };
 
-  /// A job that takes devices of a kind at the lower end of its price's range.
+  /// A job that takes devices of a kind. Options are its own, by index; -1: none of this kind.
   struct Taker {
     std::uint32_t job = 0;
-    std::int32_t most = 0;   ///< At the lower end.
-    std::int32_t least = 0;  ///< At the upper one.
-    std::int32_t here = 0;   ///< Between them.
+    double others = 0;        ///< What its best option of another kind is worth, or nothing.
+    std::int32_t first = 0;   ///< Option of this kind.
+    std::int32_t most = -1;   ///< What it takes at the lower end of the price's range.
+    std::int32_t least = -1;  ///< At the upper one.
+    std::int32_t here = -1;   ///< Between them.
   };
 
-  std::int32_t demand_of(const ShareProblem& problem, std::uint32_t job, std::int32_t kind) const;
+  std::int32_t taken_at(const ShareProblem& problem, const Taker& taker, double price) const;
+  void find_takers(const ShareProblem& problem, std::int32_t kind);
   double price_of(const ShareProblem& problem, std::int32_t kind, double most);
   void find_prices(const ShareProblem& problem);
   void take_smallest(const ShareProblem& problem);
@@ -80,7 +83,7 @@ class PriceShares {
   std::vector<std::int64_t> left_;  ///< By kind.
   std::vector<std::int32_t> chosen_;
   std::vector<Step> order_;  ///< Jobs that take something.
-  std::vector<Taker> takers_;
+  std::vector<Taker> takers_;  ///< Whose share the range leaves open.
 };
 
 }  // namespace orrery::policies

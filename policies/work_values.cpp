@@ -1,7 +1,6 @@
 #include "policies/work_values.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <utility>
 
@@ -38,38 +37,44 @@ void WorkValues::find_costs(const ShareProblem& problem) {
 /// that of a single job; and 0, at which there is more than anyone wants.
 void WorkValues::set_grid(double jobs) {
   const double ratio = math::exp(-math::log(10 * jobs) / (kPrices - 2));
-  prices_.clear();
-  bounds_.clear();
-  for (double price = jobs / devices_; prices_.size() + 1 < kPrices; price *= ratio)
-    prices_.push_back(price);
-  prices_.push_back(0);
-  for (const double price : prices_) bounds_.push_back(price * devices_);
+  double price = jobs / devices_;
+  for (std::size_t i = 0; i < kPrices; ++i, price *= ratio) {
+    prices_[i] = i + 1 < kPrices ? price : 0;
+    bounds_[i] = prices_[i] * devices_;
+  }
 }
+
+// The two that follow go over all prices inside, without a branch, so that the compiler takes
+// several prices at once.
 
 /// The least weight with which the job brings every bound to `worth` at least.
 double WorkValues::least_weight(const ShareProblem& problem,
                                 std::uint32_t job,
                                 double worth) const {
-  double weight = 0;
-  for (std::size_t i = 0; i < prices_.size(); ++i) {
-    const double lacks = worth - bounds_[i];
-    if (lacks <= 0) continue;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t o = problem.first[job]; o < problem.first[job + 1]; ++o)
-      least = std::min(least, (lacks + prices_[i] * cost_[o]) / problem.options[o].value);
-    weight = std::max(weight, least);
+  ByPrice least;
+  least.fill(std::numeric_limits<double>::infinity());
+  for (std::uint32_t o = problem.first[job]; o < problem.first[job + 1]; ++o) {
+    const double cost = cost_[o];
+    const double per_value = 1 / problem.options[o].value;
+    for (std::size_t i = 0; i < kPrices; ++i)
+      least[i] = std::min(least[i], (worth - bounds_[i] + prices_[i] * cost) * per_value);
   }
+  double weight = 0;
+  for (std::size_t i = 0; i < kPrices; ++i)
+    if (worth > bounds_[i]) weight = std::max(weight, least[i]);
   return weight;
 }
 
 /// The job gains its best option beyond the price, or nothing.
 void WorkValues::add(const ShareProblem& problem, std::uint32_t job, double weight) {
-  for (std::size_t i = 0; i < prices_.size(); ++i) {
-    double gain = 0;
-    for (std::uint32_t o = problem.first[job]; o < problem.first[job + 1]; ++o)
-      gain = std::max(gain, weight * problem.options[o].value - prices_[i] * cost_[o]);
-    bounds_[i] += gain;
+  ByPrice gain{};
+  for (std::uint32_t o = problem.first[job]; o < problem.first[job + 1]; ++o) {
+    const double cost = cost_[o];
+    const double value = weight * problem.options[o].value;
+    for (std::size_t i = 0; i < kPrices; ++i)
+      gain[i] = std::max(gain[i], value - prices_[i] * cost);
   }
+  for (std::size_t i = 0; i < kPrices; ++i) bounds_[i] += gain[i];
 }
 
 std::span<const double> WorkValues::find(const ShareProblem& problem,

@@ -1,6 +1,8 @@
 // What a unit of each job's work is worth, when the sum of completion times shall be least.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,12 +42,13 @@ class WorkValues {
   void add(const ShareProblem& problem, std::uint32_t job, double weight);
 
   static constexpr std::size_t kPrices = 16;
+  using ByPrice = std::array<double, kPrices>;
 
   double devices_ = 0;             ///< All, in those of cost 1.
   std::vector<double> kind_cost_;  ///< Of a device, by kind.
   std::vector<double> cost_;       ///< Of each option.
-  std::vector<double> prices_;     ///< Falling; the last one is 0.
-  std::vector<double> bounds_;     ///< By price: what the jobs so far are worth at most.
+  ByPrice prices_{};               ///< Falling; the last one is 0.
+  ByPrice bounds_{};               ///< What the jobs so far are worth at most.
   std::vector<double> weights_;
 };
 
