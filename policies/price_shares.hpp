@@ -17,8 +17,8 @@ struct ShareOption {
 
 /// The jobs that share, and what there is.
 struct ShareProblem {
-  std::vector<ShareOption> options;    ///< By job; of each by kind, and of each kind by size, rising.
-  std::vector<std::uint32_t> first;    ///< Of job j: first[j] to first[j + 1], one more than jobs.
+  std::vector<ShareOption> options;  ///< By job; of each by kind, and of each kind by size, rising.
+  std::vector<std::uint32_t> first;  ///< Of job j: first[j] to first[j + 1], one more than jobs.
   std::vector<std::int64_t> capacity;  ///< By kind, 0 or more.
 
   std::size_t jobs() const { return first.size() - 1; }
@@ -82,7 +82,7 @@ class PriceShares {
   std::vector<double> prices_;
   std::vector<std::int64_t> left_;  ///< By kind.
   std::vector<std::int32_t> chosen_;
-  std::vector<Step> order_;  ///< Jobs that take something.
+  std::vector<Step> order_;    ///< Jobs that take something.
   std::vector<Taker> takers_;  ///< Whose share the range leaves open.
 };
 
