@@ -207,7 +207,7 @@ TEST(BatsimReader, TransfersAreRefusedBeforeAllOfThemAreWrittenOut) {
 
 // Each part looked for among all profiles, this would not end within the test's time.
 TEST(BatsimReader, PartsOfSequencesAreFoundAmongManyProfiles) {
-  constexpr int kSequences = 100'000;
+  constexpr int kSequences = 20'000;
   std::string jobs;
   std::string profiles;
   for (int i = 0; i < kSequences; ++i) {
