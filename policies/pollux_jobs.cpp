@@ -128,8 +128,14 @@ PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
                                              CapacityTrial& trial,
                                              const IsOverdue& is_overdue) {
   Gangs gangs;
-  trial.sync(view.capacity());
   overdue_.begin(view);
+  bool any_waits = false;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    any_waits = any_waits || !sized_.contains(entry.job);
+    return !any_waits;
+  });
+  if (!any_waits) return gangs;
+  trial.sync(view.capacity());
   const std::vector<JobId> holders = sized_holders(view);
   for (const JobId id : holders) give_back(view, view.job(id), trial);
   const auto keeps_minimum = [&](const JobView& job) {

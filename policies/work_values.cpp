@@ -51,17 +51,19 @@ void WorkValues::set_grid(double jobs) {
 double WorkValues::least_weight(const ShareProblem& problem,
                                 std::uint32_t job,
                                 double worth) const {
+  ByPrice lacks;
+  for (std::size_t i = 0; i < kPrices; ++i) lacks[i] = worth - bounds_[i];
   ByPrice least;
   least.fill(std::numeric_limits<double>::infinity());
   for (std::uint32_t o = problem.first[job]; o < problem.first[job + 1]; ++o) {
     const double cost = cost_[o];
     const double per_value = 1 / problem.options[o].value;
     for (std::size_t i = 0; i < kPrices; ++i)
-      least[i] = std::min(least[i], (worth - bounds_[i] + prices_[i] * cost) * per_value);
+      least[i] = std::min(least[i], (lacks[i] + prices_[i] * cost) * per_value);
   }
   double weight = 0;
   for (std::size_t i = 0; i < kPrices; ++i)
-    if (worth > bounds_[i]) weight = std::max(weight, least[i]);
+    if (lacks[i] > 0) weight = std::max(weight, least[i]);
   return weight;
 }
 
