@@ -14,7 +14,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)      # A fifth of the time of xz; Debian 12 reads it.
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/package/debian/dependencies.cmake)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${PROJECT_SOURCE_DIR}/tools/package/debian/postinst
@@ -40,7 +40,7 @@ if(ORRERY_SHLIBDEPS AND ORRERY_FILE)
     COMMENT "Debian package"
     VERBATIM USES_TERMINAL)
 else()
-  # CPack would leave out the dependencies without a word.
+  # Said before anything is built.
   add_custom_target(package
     COMMAND ${CMAKE_COMMAND} -E echo "package: dpkg-shlibdeps or file is missing, which name the \
 packages that the programs need; install dpkg-dev and file, and configure again"
