@@ -1,6 +1,22 @@
 # Everything Orrery takes from outside; docs/dependencies.md gives reason and licence of each.
 # Nothing is fetched: tools/packages installs the Debian packages.
 
+# Python links static programs, makes pages and runs the tests. The interpreter itself: what stands on the
+# PATH may be a script that looks for it at each start, of which FindPython3 alone makes ten.
+if(NOT Python3_EXECUTABLE)
+  find_program(ORRERY_PYTHON python3)
+  mark_as_advanced(ORRERY_PYTHON)
+  if(ORRERY_PYTHON)
+    execute_process(COMMAND ${ORRERY_PYTHON} -c "import sys; print(sys.executable)"
+      OUTPUT_VARIABLE Python3_EXECUTABLE OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+endif()
+if(ORRERY_TESTS)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+else()
+  find_package(Python3 QUIET COMPONENTS Interpreter)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(yaml-cpp REQUIRED)                              # yaml-cpp
@@ -47,6 +63,28 @@ set(ORRERY_RUNTIME ON CACHE STRING
   "Build controller, agents and client: ON, OFF, or AUTO (where gRPC, Boost and OpenSSL are).")
 set_property(CACHE ORRERY_RUNTIME PROPERTY STRINGS ON OFF AUTO)
 set(ORRERY_HAS_RUNTIME OFF)
+
+# Sets ORRERY_GRPC_VERSION where gRPC is, and ORRERY_GRPC_ARCHIVES to all that its archives need.
+# pkg_check_modules() would ask 24 times, and each answer about 130 modules takes a third of a second or more.
+function(orrery_find_grpc)
+  if(ORRERY_GRPC_VERSION)
+    return()
+  endif()
+  execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --modversion grpc++ protobuf
+    OUTPUT_VARIABLE versions ERROR_QUIET RESULT_VARIABLE missing)
+  if(missing)
+    return()
+  endif()
+  execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --static --libs-only-l grpc++ protobuf
+    OUTPUT_VARIABLE archives OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCH "^[^\n]+" version "${versions}")
+  separate_arguments(archives UNIX_COMMAND "${archives}")
+  list(TRANSFORM archives REPLACE "^-l" "")
+  list(REMOVE_DUPLICATES archives)
+  set(ORRERY_GRPC_VERSION ${version} CACHE INTERNAL "gRPC's version")
+  set(ORRERY_GRPC_ARCHIVES ${archives} CACHE INTERNAL "what a program needs that is linked with gRPC's archives")
+endfunction()
+
 if(ORRERY_RUNTIME)
   set(needed REQUIRED)
   if(ORRERY_RUNTIME STREQUAL AUTO)
@@ -54,18 +92,18 @@ if(ORRERY_RUNTIME)
   endif()
   find_package(Boost 1.74 ${needed})                         # Boost::headers: Asio and Beast
   find_package(OpenSSL ${needed})                            # orrery::openssl, in OrreryProto.cmake
-  pkg_check_modules(grpc_archives ${needed} grpc++ protobuf) # orrery::grpc, in OrreryProto.cmake
+  orrery_find_grpc()                                         # orrery::grpc, in OrreryProto.cmake
   find_program(ORRERY_PROTOC protoc)
   find_program(ORRERY_GRPC_PLUGIN grpc_cpp_plugin)
-  if(Boost_FOUND AND OPENSSL_FOUND AND grpc_archives_FOUND AND ORRERY_PROTOC AND ORRERY_GRPC_PLUGIN)
+  if(Boost_FOUND AND OPENSSL_FOUND AND ORRERY_GRPC_VERSION AND ORRERY_PROTOC AND ORRERY_GRPC_PLUGIN)
     set(ORRERY_HAS_RUNTIME ON)
   elseif(NOT ORRERY_RUNTIME STREQUAL AUTO)
-    message(FATAL_ERROR "protoc or its plugin grpc_cpp_plugin is missing; run tools/packages, or "
+    message(FATAL_ERROR "gRPC, protoc or its plugin grpc_cpp_plugin is missing; run tools/packages, or "
                         "configure with -DORRERY_RUNTIME=OFF for the simulators alone")
   endif()
 endif()
 if(ORRERY_HAS_RUNTIME)
-  message(STATUS "gRPC ${grpc_archives_grpc++_VERSION}: controller, agents and client are built")
+  message(STATUS "gRPC ${ORRERY_GRPC_VERSION}: controller, agents and client are built")
 else()
   message(STATUS "gRPC: none, or not wanted (ORRERY_RUNTIME is ${ORRERY_RUNTIME}): controller, "
                  "agents and client are left out; tools/build builds them")
@@ -77,11 +115,6 @@ if(ORRERY_TESTS AND NOT ORRERY_HAS_RUNTIME)
 endif()
 if(ORRERY_TESTS)
   find_package(GTest REQUIRED)                               # GTest::gtest, GTest::gmock
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  # The interpreter itself: what stands on the PATH may be a script that looks for it at each start.
-  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
-    OUTPUT_VARIABLE interpreter OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  set(Python3_EXECUTABLE ${interpreter})
 endif()
 if(ORRERY_BENCH)
   find_package(benchmark QUIET)                              # benchmark::benchmark

@@ -24,8 +24,7 @@ set(ORRERY_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 add_library(orrery_grpc_shared INTERFACE)
 target_link_libraries(orrery_grpc_shared INTERFACE grpc++ grpc gpr protobuf absl_synchronization)
 
-list(REMOVE_DUPLICATES grpc_archives_STATIC_LIBRARIES)
-list(JOIN grpc_archives_STATIC_LIBRARIES , orrery_grpc_group)
+list(JOIN ORRERY_GRPC_ARCHIVES , orrery_grpc_group)
 add_library(orrery_grpc_archives INTERFACE)
 target_link_libraries(orrery_grpc_archives INTERFACE $<LINK_GROUP:RESCAN,${orrery_grpc_group}>)
 

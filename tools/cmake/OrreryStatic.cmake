@@ -9,7 +9,6 @@
 
 option(ORRERY_STATIC_PROGRAMS "Link orrery-node statically where that works." ON)
 
-find_package(Python3 COMPONENTS Interpreter QUIET)
 set(ORRERY_STATIC_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/static_link.py)
 set(ORRERY_LINKS_STATICALLY OFF)
 if(ORRERY_STATIC_PROGRAMS AND NOT ORRERY_SANITIZE AND Python3_EXECUTABLE)
