@@ -149,22 +149,21 @@ def unlisted(root: pathlib.Path, paths: list[str]) -> list[str]:
 
     A header of the tests and the tools belongs to no library: there, being included is enough.
     """
-    lists = {pathlib.PurePath(path).parent: source_tree.read(root, path)
-             for path in paths if path.endswith("CMakeLists.txt")}
+    lists = {path.rpartition("/")[0]: set(re.findall(r"[\w./-]+", source_tree.read(root, path)))
+             for path in paths if path.rpartition("/")[2] == "CMakeLists.txt"}
     included = {target for path in paths if path.startswith(("tests/", "tools/"))
                 and pathlib.PurePath(path).suffix in source_tree.CPP
                 for target in re.findall(r'#include "([^"]+)"', source_tree.read(root, path))}
     found = []
-    for path in map(pathlib.PurePath, paths):
-        if path.suffix not in source_tree.CPP or source_tree.under(path.as_posix(), "tools/cmake"):
+    for path in paths:
+        if pathlib.PurePath(path).suffix not in source_tree.CPP or source_tree.under(path, "tools/cmake"):
             continue
-        listed = any(
-            re.search(rf"(?<![\w./-]){re.escape(path.relative_to(folder).as_posix())}(?![\w.])", text)
-            for folder, text in lists.items() if path.is_relative_to(folder))
-        if not listed and not (path.parts[0] in {"tests", "tools"}
-                               and path.as_posix() in included):
+        # Each folder above, and the path from there.
+        splits = [("", path), *((path[:at], path[at + 1:]) for at, letter in enumerate(path) if letter == "/")]
+        listed = any(name in lists.get(folder, ()) for folder, name in splits)
+        if not listed and not (path.startswith(("tests/", "tools/")) and path in included):
             found.append(f"{path}:1: file: the build does not know it; name it in "
-                         f"{path.parent}/CMakeLists.txt, or delete it")
+                         f"{path.rpartition('/')[0]}/CMakeLists.txt, or delete it")
     return found
 
 

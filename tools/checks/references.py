@@ -51,13 +51,8 @@ def blank_but(text: str, spans: list[tuple[int, int]]) -> str:
 
 def cpp_text(text: str, *, strings: bool) -> str:
     """The comments of C++, with `strings` its literals as well."""
-    def kept(match: re.Match) -> bool:
-        if match.group(0).startswith(("//", "/*")):
-            return True
-        line_start = text.rfind("\n", 0, match.start()) + 1
-        return strings and not text[line_start:match.start()].strip().startswith("#include")
-    return blank_but(text, [match.span() for match in source_tree.TOKEN.finditer(text)
-                            if kept(match)])
+    return blank_but(text, [(begin, end) for begin, end, comment, included in source_tree.tokens(text)
+                            if comment or (strings and not included)])
 
 
 def python_comments(text: str) -> str:

@@ -1,5 +1,6 @@
 """What the checks share: the files of the tree, and C++ text without comments and strings."""
 
+import functools
 import os
 import pathlib
 import re
@@ -35,19 +36,34 @@ def files(root: pathlib.Path) -> Iterator[str]:
             yield (relative / name).as_posix()
 
 
+# Several checks look at each file.
+@functools.cache
 def read(root: pathlib.Path, path: str) -> str:
     """The text of a file; bytes that are no UTF-8 are replaced."""
     return (root / path).read_text(encoding="utf-8", errors="replace")
 
 
+@functools.cache
+def tokens(text: str) -> list[tuple[int, int, bool, bool]]:
+    """Of each comment and literal of C++: begin, end, whether it is a comment, whether it follows #include."""
+    found = []
+    for match in TOKEN.finditer(text):
+        begin, end = match.span()
+        line_start = text.rfind("\n", 0, begin) + 1
+        found.append((begin, end, text[begin] == "/",
+                      text[line_start:begin].lstrip().startswith("#include")))
+    return found
+
+
+@functools.cache
 def code_only(text: str) -> str:
     """`text` with comments and literals blanked, line numbers kept; #include paths stay."""
-    def blank(match: re.Match) -> str:
-        line_start = text.rfind("\n", 0, match.start()) + 1
-        if text[line_start:match.start()].strip().startswith("#include"):
-            return match.group(0)
-        return "\n" * match.group(0).count("\n") or " "
-    return TOKEN.sub(blank, text)
+    out, at = [], 0
+    for begin, end, _, included in tokens(text):
+        if not included:
+            out += [text[at:begin], "\n" * text.count("\n", begin, end) or " "]
+            at = end
+    return "".join([*out, text[at:]])
 
 
 def under(path: str, folder: str) -> bool:
