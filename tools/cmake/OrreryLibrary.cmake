@@ -30,10 +30,12 @@ add_custom_target(check_headers COMMENT "Each header compiles alone")
 # What nearly every source includes of the standard library, read once: a second of each compilation.
 # GCC takes a precompiled header only under the options it was made with, so there is one per kind.
 # tools/checks/standalone.py compiles without them and so finds a missing include.
-set(ORRERY_STANDARD_HEADERS
-  <algorithm> <array> <charconv> <chrono> <compare> <cstdint> <cstring> <deque> <filesystem>
-  <functional> <limits> <map> <memory> <optional> <ostream> <queue> <set> <span> <sstream> <string>
-  <string_view> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector>)
+if(NOT ORRERY_STANDARD_HEADERS)
+  set(ORRERY_STANDARD_HEADERS
+    <algorithm> <array> <charconv> <chrono> <compare> <cstdint> <cstring> <deque> <filesystem>
+    <functional> <limits> <map> <memory> <optional> <ostream> <queue> <set> <span> <sstream> <string>
+    <string_view> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector>)
+endif()
 
 function(orrery_standard_headers kind)
   add_library(orrery_${kind}_headers OBJECT ${ORRERY_RULE_DIR}/no_code.cpp)
