@@ -16,6 +16,7 @@ export class Browser {
   #waiting = new Map();
   #listeners = [];
   #rest = "";
+  #session;
 
   constructor(program) {
     this.profile = mkdtempSync(join(tmpdir(), "orrery-page-"));
@@ -55,10 +56,14 @@ export class Browser {
     this.#listeners.push(listener);
   }
 
+  /** A page in the one window: what it showed before is gone. A window each would be a process each. */
   async open(url, {width = 1200, height = 900} = {}) {
-    const {targetId} = await this.send("Target.createTarget", {url: "about:blank"});
-    const {sessionId} = await this.send("Target.attachToTarget", {targetId, flatten: true});
-    const page = new Page(this, sessionId);
+    if (this.#session === undefined) {
+      const {targetId} = await this.send("Target.createTarget", {url: "about:blank"});
+      this.#session = (await this.send("Target.attachToTarget", {targetId, flatten: true})).sessionId;
+    }
+    this.#listeners = [];
+    const page = new Page(this, this.#session);
     await page.start(url, width, height);
     return page;
   }
@@ -97,6 +102,7 @@ export class Page {
     await this.send("Runtime.enable");
     await this.send("Log.enable");
     await this.send("Network.enable");
+    await this.send("Emulation.setEmulatedMedia", {media: "", features: []});
     await this.resize(width, height);
     const loaded = this.once("Page.loadEventFired");
     await this.send("Page.navigate", {url});
