@@ -64,10 +64,11 @@ set(ORRERY_RUNTIME ON CACHE STRING
 set_property(CACHE ORRERY_RUNTIME PROPERTY STRINGS ON OFF AUTO)
 set(ORRERY_HAS_RUNTIME OFF)
 
-# Sets ORRERY_GRPC_VERSION where gRPC is, and ORRERY_GRPC_ARCHIVES to all that its archives need.
+# Sets ORRERY_GRPC_FOUND and ORRERY_GRPC_VERSION where gRPC is, and ORRERY_GRPC_ARCHIVES to all that its
+# archives need.
 # pkg_check_modules() would ask 24 times, and each answer about 130 modules takes a third of a second or more.
 function(orrery_find_grpc)
-  if(ORRERY_GRPC_VERSION)
+  if(ORRERY_GRPC_FOUND)
     return()
   endif()
   execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --modversion grpc++ protobuf
@@ -81,8 +82,11 @@ function(orrery_find_grpc)
   separate_arguments(archives UNIX_COMMAND "${archives}")
   list(TRANSFORM archives REPLACE "^-l" "")
   list(REMOVE_DUPLICATES archives)
+  set(ORRERY_GRPC_FOUND 1 CACHE INTERNAL "gRPC is here")
   set(ORRERY_GRPC_VERSION ${version} CACHE INTERNAL "gRPC's version")
   set(ORRERY_GRPC_ARCHIVES ${archives} CACHE INTERNAL "what a program needs that is linked with gRPC's archives")
+  # As pkg_check_modules() leaves it: package_closure.py looks for what was asked.
+  set(__pkg_config_arguments_ORRERY_GRPC grpc++ protobuf CACHE INTERNAL "asked of pkg-config")
 endfunction()
 
 if(ORRERY_RUNTIME)
@@ -95,7 +99,7 @@ if(ORRERY_RUNTIME)
   orrery_find_grpc()                                         # orrery::grpc, in OrreryProto.cmake
   find_program(ORRERY_PROTOC protoc)
   find_program(ORRERY_GRPC_PLUGIN grpc_cpp_plugin)
-  if(Boost_FOUND AND OPENSSL_FOUND AND ORRERY_GRPC_VERSION AND ORRERY_PROTOC AND ORRERY_GRPC_PLUGIN)
+  if(Boost_FOUND AND OPENSSL_FOUND AND ORRERY_GRPC_FOUND AND ORRERY_PROTOC AND ORRERY_GRPC_PLUGIN)
     set(ORRERY_HAS_RUNTIME ON)
   elseif(NOT ORRERY_RUNTIME STREQUAL AUTO)
     message(FATAL_ERROR "gRPC, protoc or its plugin grpc_cpp_plugin is missing; run tools/packages, or "

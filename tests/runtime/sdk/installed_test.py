@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -71,6 +72,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         prefix, there = pathlib.Path(folder, "prefix"), pathlib.Path(folder, "build")
         run(cmake, "--install", build, "--component", "sdk", "--prefix", prefix)
+        if shutil.which("ccache"):  # As the build does; in whichever folder it is, it is the same program.
+            os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": folder,
+                           "CCACHE_NOHASHDIR": "1"}
         run(cmake, "-S", pathlib.Path(source, "docs/examples/sdk/cpp"), "-B", there,
             f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
         run(cmake, "--build", there)
