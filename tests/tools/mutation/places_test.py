@@ -130,15 +130,17 @@ def outputs(text: str) -> dict:
 
 
 class Places(unittest.TestCase):
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        (self.root / "sample.cpp").write_text(SOURCE, encoding="utf-8")
+        cls.addClassCleanup(folder.cleanup)
+        cls.root = pathlib.Path(folder.name)
+        cls.sample = cls.mutated("sample.cpp", SOURCE)
 
-    def mutated(self):
-        return tree.mutate(self.root, "sample.cpp",
-                           ["-x", "c++", "-std=c++20", "-w", f"-I{self.root}"])
+    @classmethod
+    def mutated(cls, name, source):
+        (cls.root / name).write_text(source, encoding="utf-8")
+        return tree.mutate(cls.root, name, ["-x", "c++", "-std=c++20", "-w", f"-I{cls.root}"])
 
     def found(self, mutated) -> list:
         """Function, line, original and mutant of each, but in main()."""
@@ -150,15 +152,15 @@ class Places(unittest.TestCase):
     def test_finds_every_place_and_nothing_in_comments_texts_macros_and_constants(self):
         wanted = [(function if line != 44 else "pass", line, original, mutant)
                   for function, line, original, mutant, _ in EXPECTED]
-        self.assertEqual(sorted(self.found(self.mutated())), sorted(wanted))
+        self.assertEqual(sorted(self.found(self.sample)), sorted(wanted))
 
     def test_ranges_are_those_of_the_text(self):
-        for place in self.mutated().places:
+        for place in self.sample.places:
             text = SOURCE[place.begin:place.end].replace("/* a + b */ ", "")
             self.assertEqual(" ".join(text.split()), place.original)
 
     def test_each_switch_changes_the_one_thing_that_it_says(self):
-        mutated = self.mutated()
+        mutated = self.sample
         out, _ = mutated.written(1)
         self.assertEqual(out.count(b"\n"), SOURCE.count("\n") + 1, "lines stay where they are")
         (self.root / rewrite.SWITCH_PATH).parent.mkdir(parents=True)
@@ -195,8 +197,7 @@ class Places(unittest.TestCase):
         source = ("struct A { int x; };\nA operator+(A a, A b) { return {a.x + b.x}; }\n"
                   "A both(A a, A b) { return a + b; }\n"
                   "int size() { int all[3] = {}; return all[2]; }\n")
-        (self.root / "sample.cpp").write_text(source, encoding="utf-8")
-        mutated = self.mutated()
+        mutated = self.mutated("small.cpp", source)
         self.assertEqual([place.original for place in mutated.places], ["a.x + b.x", "2"])
         self.assertEqual(mutated.left_out, 3, "A has no operator-; an array's length is a constant")
 
