@@ -3,6 +3,7 @@
 Usage: install_test.py SOURCE BUILD CMAKE
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -137,6 +138,7 @@ class InstallTest(unittest.TestCase):
             self.assertEqual(lines(printed), lines(unit))
 
     def test_the_manual_has_every_verb_and_its_options(self):
+        help_of = functools.cache(lambda verb: self.run_it(self.orrery, "help", verb))
         for program in ["orrery", "orrery-node"]:
             page = (self.prefix / f"share/man/man1/{program}.1").read_text().replace("\\-", "-")
             overview = self.run_it(self.prefix / "bin" / program, "help")
@@ -144,8 +146,7 @@ class InstallTest(unittest.TestCase):
             self.assertIn("up", verbs)
             for verb in verbs:
                 self.assertIn(f".SS {program} {verb}\n", page)
-                for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)",
-                                         self.run_it(self.orrery, "help", verb), re.MULTILINE):
+                for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)", help_of(verb), re.MULTILINE):
                     self.assertIn(option, page, verb)
 
     def test_completions_are_those_of_the_program(self):
