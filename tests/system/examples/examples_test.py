@@ -2,9 +2,13 @@
 files of docs/examples. Each is run with its outcome (given.py), or stands in the list of what runs
 in no test (NOT_HERE), with the reason.
 
-Usage: examples_test.py PROGRAM ROOT [PART-OF-A-COMMAND ...]     only the lines with such a part
+Usage: examples_test.py PROGRAM ROOT [--in pages|help|tables] [PART-OF-A-COMMAND ...]
+  --in    only the lines of pages, those of help texts, or no line but whether tables and files are as they
+          should be: three that may run beside each other; all by default
+  PART    only the lines with such a part
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -22,7 +26,8 @@ import printed
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
-ONLY = sys.argv[3:]
+PLACE = sys.argv[4] if sys.argv[3:4] == ["--in"] else ""
+ONLY = sys.argv[5:] if PLACE else sys.argv[3:]
 sys.path.insert(0, str(ROOT / "tests/system/up"))
 sys.path.insert(0, str(ROOT / "tools/pages"))
 
@@ -39,6 +44,7 @@ BESIDE = ("orrery-worker", "orrery-check")  # Programs without verbs.
 LACKS = re.compile(r"this program was built without|shared/traces/\S+: \S+ cannot be read")
 
 
+@functools.cache
 def all_printed():
     return [*printed.of_pages(ROOT), *printed.of_help(PROGRAM),
             *(each for name in BESIDE for each in printed.of_worker_help(PROGRAM.parent / name))]
@@ -47,6 +53,12 @@ def all_printed():
 def is_answered(example):
     """Whether pages_test.py runs the line and compares the whole answer."""
     return example.source in pages.PAGES and example.text.startswith("orrery ")
+
+
+def has_run(example):
+    """Whether the line stands somewhere before, and one run of it is enough."""
+    return given.COMES.get(example.text, given.Comes()).once and \
+        example != next(each for each in all_printed() if each.text == example.text)
 
 
 def free_port():
@@ -203,7 +215,9 @@ class ExamplesTest(unittest.TestCase):
 
     def test_every_command_line_comes_to_what_it_says(self):
         for example in all_printed():
-            if example.text in given.NOT_HERE or is_answered(example):
+            if example.text in given.NOT_HERE or is_answered(example) or has_run(example):
+                continue
+            if PLACE and (PLACE == "help") != example.source.startswith("--help"):
                 continue
             if ONLY and not any(part in example.text for part in ONLY):
                 continue
@@ -224,6 +238,8 @@ class TablesTest(unittest.TestCase):
         texts = {example.text for example in all_printed()}
         self.assertEqual(sorted((set(given.COMES) | set(given.NOT_HERE)) - texts), [])
         self.assertEqual(sorted(set(given.COMES) & set(given.NOT_HERE)), [])
+        self.assertEqual({text for text, comes in given.COMES.items() if comes.once},
+                         {each.text for each in all_printed() if has_run(each)})
 
     def test_what_runs_elsewhere_names_tests_that_exist(self):
         for text, why in given.NOT_HERE.items():
@@ -305,4 +321,5 @@ class FilesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=1)
+    groups = {"pages": ["ExamplesTest"], "help": ["ExamplesTest"], "tables": ["TablesTest", "FilesTest"], "": []}
+    unittest.main(argv=[sys.argv[0], *groups[PLACE]], verbosity=1)

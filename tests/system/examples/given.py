@@ -92,6 +92,7 @@ class Comes:
     joins: str = ""      # Likewise, once this node has joined the cluster.
     instead: tuple = ()  # ((old, new), ...) in its words: what is not on a machine of tests, or too much.
     why: str = ""        # Why `instead`.
+    once: bool = False   # Printed in several places, leaves nothing that others need: the first alone runs.
 
 
 ENDED = "cp tests/system/journals/version_1.db journal.db"
@@ -106,10 +107,27 @@ READY = r"ready in [\d.]+ s"
 UP = ((" up", " up --http 127.0.0.1:0 --ports {ports} --state {folder}/up"),)
 STANDALONE = (("--standalone", "--standalone --ports {ports}"),)
 ANY_PORT = "others may hold the port that it would take"
+LESS = "less of the same"
+OWN_TESTS = "each of them is a test of its own"
+# The trace's first jobs, and no speeds of jobs that share a device: most of the file, and unused.
+FEW_OF_SHOCKWAVE = """\
+rm -rf few; mkdir few; cd few; from=../../shared/traces/gavel/shockwave_tacc32; cp $from/summary.csv .
+head -n 12 $from/120_multigpu_dynamic.trace > 120_multigpu_dynamic.trace
+python3 -c 'if True:
+    import json, sys
+    speeds = json.load(sys.stdin)
+    alone = {gpu: {job: {"null": each["null"]} for job, each in jobs.items()} for gpu, jobs in speeds.items()}
+    json.dump(alone, sys.stdout)' < $from/tacc_throughputs.json > tacc_throughputs.json
+"""
+FEW = " --folder {folder}/few"
 FREE_PORTS = " --set http_address=127.0.0.1:0 --set agents_address=127.0.0.1:0"
 LEADER = "unix:{up}/agents.sock"
 AGENT = "node: gpu-9\ncontrollers: [\"" + LEADER + "\"]\nstate: agent-state\ninventory: {devices: 0, ports: {ports}}\n"
 
+
+# A sweep of ten cells in place of thirty.
+FEW_CELLS = ("sed 's/\\[0.6, 0.9, 1.2\\]/[0.9]/; s|^scenario: |&scenarios/|' scenarios/load_sweep.yaml > few_cells.yaml")
+FEW_CELLS_INSTEAD = (("scenarios/load_sweep.yaml", "few_cells.yaml"),)
 
 # In every command that runs one of these scenarios: (verbs, scenario, what is added).
 FEWER = (
@@ -131,6 +149,20 @@ COMES = {
     "build/bin/orrery describe three-roles": Comes(r"Succeeded"),
     "build/bin/orrery logs three-roles": Comes(r"learner of"),
     "build/bin/orrery get nodes": Comes(r"node-1"),
+    "orrery test scenarios/failover": Comes(
+        "passed", instead=(("failover", "failover/reset*.yaml"),), why=OWN_TESTS),
+    "orrery test scenarios/lifecycle scenarios/failover --junit scenarios.xml": Comes(
+        "passed", instead=(("failover", "failover/reset*.yaml"),), why=OWN_TESTS),
+    "orrery test --world cluster scenarios/lifecycle/preemption.yaml": Comes("passed", once=True),
+    "build/bin/orrery sim scenarios/scale/million_easy.yaml --set workload.generator.jobs=100000": Comes(
+        "JCT", instead=(("100000", "10000"),), why=LESS),
+    # Benches.
+    "tools/bench/shockwave_column.py --ahead 60s --at-once": Comes(
+        "mean error of 6", before=FEW_OF_SHOCKWAVE, instead=((".py", ".py" + FEW),), why=LESS),
+    "tools/bench/shockwave_column.py --grid": Comes(
+        r"^\| 60s \| true \| all ", before=FEW_OF_SHOCKWAVE, instead=((".py", ".py" + FEW),), why=LESS),
+    "tools/bench/queue_shares.py build/bin/orrery --policies fifo,easy,las,srtf": Comes(
+        "^easy: ", instead=(("fifo,easy,las,srtf", "easy"),), why="the test queue_shares runs the others"),
     # docs/queues.md
     "build/bin/orrery compare scenarios/queues/shares.yaml --policies fit,las,fifo": Comes(
         r"^fit/1\+queues/1 (.|\n)*^unmet: .*train: replicas were 1, expected 16", code=1),
@@ -169,12 +201,13 @@ COMES = {
     # The client.
     "orrery submit job.yaml": Comes("submitted", files={"job.yaml": SHORT}, job="none"),
     "orrery run --standalone --nproc-per-node 2 train.py --lr 0.1": Comes(
-        r"^\[1\] rank 1 of 2 \['--lr', '0.1'\]", files={"train.py": TRAIN}, instead=STANDALONE, why=ANY_PORT),
+        r"^\[1\] rank 1 of 2 \['--lr', '0.1'\]", files={"train.py": TRAIN}, instead=STANDALONE, why=ANY_PORT,
+        once=True),
     "orrery run --standalone --nproc-per-node 2 train.py 200 checkpoint.pt": Comes(
         r"^\[1\] rank 1 of 2 \['200', 'checkpoint.pt'\]", files={"train.py": TRAIN}, instead=STANDALONE, why=ANY_PORT),
     "orrery run --nnodes 2 --nproc-per-node gpu train.py": Comes(
         "rank 3 of 4", files={"train.py": TRAIN}, instead=(("gpu", "2 --cpus-per-proc 10m --memory-per-proc 64MiB"),),
-        why="no devices, few cores"),
+        once=True, why="no devices, few cores"),
     "orrery run --nnodes 2 --nproc-per-node gpu --max-restarts 3 train.py 100000 checkpoint.pt": Comes(
         "rank 3 of 4", files={"train.py": TRAIN}, instead=(("gpu", "2 --cpus-per-proc 10m --memory-per-proc 64MiB"),),
         why="no devices, few cores"),
@@ -289,15 +322,18 @@ COMES = {
     "orrery sweep scenarios/load_sweep.yaml --out out/load": Comes(r"written to out/load: sweep\.csv"),
     "orrery sweep scenarios/load_sweep.yaml --out load": Comes(r"written to load: sweep\.csv"),
     "orrery sweep scenarios/load_sweep.yaml --out out/nice --launcher 'nice -n 19' --parallel 2": Comes(
-        r"written to out/nice: sweep\.csv"),
+        r"written to out/nice: sweep\.csv", before=FEW_CELLS, instead=FEW_CELLS_INSTEAD, why=LESS),
     "orrery sweep scenarios/load_sweep.yaml --out nice --launcher 'nice -n 19' --parallel 2": Comes(
-        r"written to nice: sweep\.csv"),
+        r"written to nice: sweep\.csv", before=FEW_CELLS, instead=FEW_CELLS_INSTEAD, why=LESS),
     "orrery storm": Comes("nothing broke", instead=(("storm", "storm --seeds 1..100"),),
                           why="test_storm runs more of them"),
-    "orrery storm --pins tests/sim/storm/pins.txt": Comes("nothing broke"),
+    "orrery storm --pins tests/sim/storm/pins.txt": Comes(
+        "nothing broke", before="head -n 60 tests/sim/storm/pins.txt > pins.txt", once=True,
+        instead=(("tests/sim/storm/", ""),), why="test_storm runs all of them"),
     "orrery storm --minutes 60 --out found --json": Comes(
         '"failures": \\[\\]', instead=(("--minutes 60", "--seeds 1..20"),), why="an hour"),
-    "orrery explore --crashes 1 --seconds 2": Comes("nothing broke"),
+    "orrery explore --crashes 1 --seconds 2": Comes(
+        "nothing broke", instead=(("seconds 2", "seconds 1"),), why=LESS),
     "orrery explore --nodes 1 --delays any --crashes 1 --seconds 1": Comes("nothing broke"),
     "orrery explore --leaders 2 --seconds 6 --delays 0 --losses 1 --json": Comes('"failures": \\[\\]'),
     "orrery journal verify results/journal.db --recompute scenarios/quickstart.yaml": Comes(
@@ -313,7 +349,7 @@ COMES = {
         r"wrote measured.yaml", before=RECORDED + "; cp state/journal.db monday.db; cp state/journal.db tuesday.db"),
     "orrery calibrate --ranks 1,2 --starts 1 --out measured.yaml": Comes(
         r"all-reduce 4 KiB, 2 ranks", job="none", instead=((" --out", " --rounds 3 --size 64 --out"),),
-        why="less of the same"),
+        why=LESS, once=True),
     "orrery sim train.yaml --set calibration=measured.yaml": Comes(r"fifo/1 +1 +15.0 ", files={
         "train.yaml": "cluster: {nodes: 1}\njobs: [{name: train, work: 9s}]\n",
         "measured.yaml": "version: 1\ntiming: {start: 6s}\n"}),
@@ -345,14 +381,15 @@ COMES = {
     # The sample worker.
     "orrery-worker --steps 20": Comes("20"),
     "orrery-worker --measure 20 --size 1024 --json": Comes(
-        '"all_reduce"', instead=(("--measure 20 --size 1024", "--measure 2 --size 64"),), why="less of the same"),
+        '"all_reduce"', instead=(("--measure 20 --size 1024", "--measure 2 --size 64"),), why=LESS),
     "orrery-worker --steps 1000 --checkpoint steps.txt": Comes(
         instead=(("1000", "40"),), why="a thousand steps take long on one core"),
     "for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 orrery-worker & done; wait":
-        Comes(instead=(("22270", "{port}"), ("orrery-worker &", "orrery-worker --steps 20 &")), why=ANY_PORT),
+        Comes(instead=(("22270", "{port}"), ("orrery-worker &", "orrery-worker --steps 20 &")), why=ANY_PORT,
+              once=True),
     # The check before a worker's program: it says how that went on its other output.
     "orrery-check": Comes(),
-    "orrery-check -- python3 -c 'print(\"trains\")'": Comes("trains"),
+    "orrery-check -- python3 -c 'print(\"trains\")'": Comes("trains", once=True),
     "for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 orrery-check & done; wait":
         Comes(instead=(("22270", "{port}"),), why=ANY_PORT),
 }
@@ -391,7 +428,7 @@ NOT_HERE = {
     "tools/bench/placers.py": "measures for minutes: tests/system/papers/placers_test.py has a part of it",
     "tools/bench/placers.py --lists default --seeds 42..51": "as the line above",
     "tools/bench/shaped_links.py build/bin --steps 30 --rounds 1": "measures for minutes, as root",
-    "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",
+    "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/storm_test.py interrupts and resumes one",
     "tools/mutation/mutation.py make":
         "builds for minutes: tests/tools/mutation has a program in small",
     "tools/mutation/mutation.py make --storm-only": "builds for minutes, as the line above",

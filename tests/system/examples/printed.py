@@ -1,6 +1,7 @@
 """Every command line that a page or a help text prints."""
 
 import dataclasses
+import functools
 import re
 import subprocess
 
@@ -82,6 +83,7 @@ def of_pages(root):
     return found
 
 
+@functools.cache
 def help_of(program, *verb):
     return subprocess.run([program, "help", *verb], capture_output=True, text=True, check=True,
                           timeout=60).stdout
