@@ -1,5 +1,6 @@
 """A job without a cluster: a fake directory, a fake agent for each worker, and real processes."""
 
+import functools
 import hashlib
 import hmac
 import http.server
@@ -10,12 +11,13 @@ import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.parse
+
+import forked
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[3] / "runtime" / "sdk" / "python"
@@ -23,6 +25,12 @@ PATIENCE_S = 60  # Machines of tests may be very slow; nothing waits for long wh
 
 if str(PACKAGE) not in sys.path:
     sys.path.insert(0, str(PACKAGE))
+
+
+@functools.lru_cache(maxsize=None)
+def starter():
+    """What all workers of this process are started by."""
+    return forked.Starter(PACKAGE)
 
 
 def wait_for(condition, what, predicate, patience_s=PATIENCE_S):
@@ -189,8 +197,7 @@ class FakeJob:
         worker.token = "orrery_worker_" + secrets.token_hex(16)
         path = self.folder / f"{worker.name}.sock"
         worker.agent = FakeAgent(path, worker.name, worker.token, lambda: self.membership(worker), self.changed)
-        worker.process = subprocess.Popen(
-            [sys.executable, str(HERE / worker.program)], env=self.environment(worker), cwd=self.folder)
+        worker.process = starter().start(HERE / worker.program, self.environment(worker), self.folder)
 
     def environment(self, worker):
         return {**{name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ},
