@@ -7,7 +7,7 @@ namespace orrery::runtime {
 namespace many_starts_tests {
 
 constexpr JobId kJob{8};
-constexpr std::uint32_t kCopies = 200;
+constexpr std::uint32_t kCopies = 96;
 
 class ManyStartsTest : public AgentTest {
  protected:
