@@ -36,7 +36,7 @@ from cluster import can_kill_safely  # pylint: disable=wrong-import-position
 
 SKIPPED = 77
 # How many there are in the short form, which a build's own tests run, and in the long one.
-NUMBERS = {"kills": (120, 10_000), "pauses": (6, 500), "cuts": (3, 100), "disk": (3, 100),
+NUMBERS = {"kills": (60, 10_000), "pauses": (6, 500), "cuts": (3, 100), "disk": (3, 100),
            "clock": (7, 400), "etcd": (3, 60), "submissions": (6, 300)}
 
 
@@ -45,10 +45,10 @@ def trial_of(given, seed, number):
         kind = Kills if given.trial == "kills" else Pauses
         return kind(given.program, seed, number, given.long, given.jobs)
     if given.trial == "clock":
-        return ClockSteps(given.program, seed, number, given.preloaded)
-    if given.trial == "disk":
-        return FullDisk(given.program, seed, number, given.long)
-    return {"cuts": Cuts, "etcd": EtcdLosses, "submissions": Submissions}[given.trial](given.program, seed, number)
+        return ClockSteps(given.program, seed, number, given.long, given.preloaded)
+    if given.trial == "submissions":
+        return Submissions(given.program, seed, number)
+    return {"cuts": Cuts, "disk": FullDisk, "etcd": EtcdLosses}[given.trial](given.program, seed, number, given.long)
 
 
 def keep(trial, seed, name):
@@ -69,7 +69,7 @@ def main():
     parser.add_argument("trial", nargs="?", choices=NUMBERS, default="kills")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--number", type=int, default=None, help="of disturbances")
-    parser.add_argument("--jobs", type=int, default=50, help="of kills and pauses in the short form")
+    parser.add_argument("--jobs", type=int, default=30, help="of kills and pauses in the short form")
     parser.add_argument("--long", action="store_true", help="as many jobs as it takes")
     parser.add_argument("--preloaded", help="the library that steps clocks")
     given = parser.parse_args()

@@ -15,8 +15,8 @@ BETWEEN_S = (0.2, 4.0)
 class ClockSteps(Trial):
     STEPS = (3, 15)
 
-    def __init__(self, program, seed, number, preloaded):
-        super().__init__(program, seed, number)
+    def __init__(self, program, seed, number, is_long, preloaded):
+        super().__init__(program, seed, number, is_long)
         self.preloaded = preloaded
         self.offsets = {name: 0 for name in ("ctl", *AGENTS)}
 

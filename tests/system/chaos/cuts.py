@@ -17,6 +17,7 @@ LEASE_S, MARGIN_S = 8, 2
 # A heartbeat comes each fifth of a lease, so the fence may be 4.4 s away when a cut begins, and what was
 # sent meanwhile comes as late again as the cut was long.
 SHORT_S, LONG_S = (0.2, 1.2), (9.0, 14.0)
+LONG_S_FEW = (9.0, 10.5)  # Of the short form.
 
 
 class Cuts(Trial):
@@ -24,13 +25,16 @@ class Cuts(Trial):
     # Ranks need no rendezvous: those that live go on beside one that moves.
     MORE = "rescale: in_place\nunknown_deadline: 1s\n"
 
-    def __init__(self, program, seed, number):
-        super().__init__(program, seed, number)
+    def __init__(self, program, seed, number, is_long):
+        super().__init__(program, seed, number, is_long)
         self.hosts = {"ctl": CONTROLLER} | {name: f"10.98.0.{i + 11}" for i, name in enumerate(AGENTS)}
         self.network = Network(self.hosts)
         self.admin = None
         self.cut = {}         # By node, where the cut is a long one: the starts before it, by rank.
         self.explained = set()  # (job, rank, which start): it was ended by a cut, or may have been.
+        # Of the short form: a short cut, a long one of nodes, a long one of the controller.
+        self.kinds = ["short", self.random.choice(["node", "nodes"]), "controller"]
+        self.random.shuffle(self.kinds)
 
     def build(self):
         try:
@@ -84,8 +88,14 @@ kill_workers_at_exit: true
                 if start.node in self.cut and which >= before - 1:
                     self.explained.add((rank.job, rank.rank, which))
 
+    def draw(self):
+        done = sum(self.done.values())
+        if not self.is_long and done < len(self.kinds):
+            return self.kinds[done]
+        return self.random.choices(["short", "node", "nodes", "controller"], [4, 4, 2, 1])[0]
+
     def disturb(self):
-        kind = self.random.choices(["short", "node", "nodes", "controller"], [4, 4, 2, 1])[0]
+        kind = self.draw()
         if kind == "short":
             hosts = self.random.sample(list(self.hosts), self.random.randint(1, 3))
         else:
@@ -96,7 +106,8 @@ kill_workers_at_exit: true
             self.cut = {name: known for name in (AGENTS if kind == "controller" else hosts)}
         for host in hosts:
             self.network.link(host, "down")
-        length = self.random.uniform(*(SHORT_S if kind == "short" else LONG_S))
+        lasts_s = SHORT_S if kind == "short" else LONG_S if self.is_long else LONG_S_FEW
+        length = self.random.uniform(*lasts_s)
         self.note(f"{kind}: {', '.join(hosts)} cut for {length:.1f} s")
         self.watch(length)
         for host in hosts:

@@ -26,8 +26,8 @@ MISSED_S = (2.0, 8.0)  # Between a copy and the loss.
 class EtcdLosses(Trial):
     STEPS = (3, 25)
 
-    def __init__(self, program, seed, number):
-        super().__init__(program, seed, number)
+    def __init__(self, program, seed, number, is_long):
+        super().__init__(program, seed, number, is_long)
         self.clients = {name: own_port() for name in ("m0", "m1", "m2")}
         self.peers = {name: f"http://127.0.0.1:{own_port()}" for name in self.clients}
         self.cluster = ",".join(f"{name}={url}" for name, url in self.peers.items())

@@ -6,14 +6,16 @@ import ctypes
 import errno
 import os
 import subprocess
+import time
 
-from trial import Skipped, Trial
+from trial import LOOK_EVERY_S, Skipped, Trial
 
 AGENTS = ["n1", "n2"]
 LEASE_S, MARGIN_S = 15, 3
 JOURNAL_MIB, STATE_MIB = 16, 32
 # Also beyond a lease, and beyond what a shim tries to tell an end for.
 FULL_S, LONG_FULL_S = (2.0, 16.0), (2.0, 30.0)
+FULL_AGAIN_S = (2.0, 5.0)  # In the short form, which waits for one long time alone.
 KILLED_S = (0.5, 4.0)   # Well within a lease: nobody renews it where a controller finds no room to begin.
 CLONE_NEWNS = 0x00020000
 
@@ -58,7 +60,7 @@ class FullDisk(Trial):
     STEPS = (3, 20)
 
     def __init__(self, program, seed, number, is_long):
-        super().__init__(program, seed, number)
+        super().__init__(program, seed, number, is_long)
         self.full_s = LONG_FULL_S if is_long else FULL_S
         self.systems = {}  # By the name of the daemon whose it is.
         self.full = None
@@ -80,11 +82,19 @@ class FullDisk(Trial):
         if self.full:
             self.systems[self.full].fill()
 
+    def pause(self):
+        """What becomes free is taken at once."""
+        for _ in range(4):
+            time.sleep(LOOK_EVERY_S / 4)
+            self.while_it_lasts()
+
     def disturb(self):
         self.full = self.random.choice(["ctl", "ctl", *AGENTS])
         is_killed = self.random.random() < 0.4
         kind = ("journal" if self.full == "ctl" else "state") + (", killed" if is_killed else "")
         length = self.random.uniform(*(KILLED_S if is_killed else self.full_s))
+        if not is_killed and not self.is_long:
+            self.full_s = FULL_AGAIN_S
         self.systems[self.full].fill()
         self.note(f"{kind} of {self.full} full for {length:.1f} s")
         ranks = self.running_ranks()

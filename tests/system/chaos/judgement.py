@@ -132,7 +132,7 @@ class Jobs:
 
     def end(self, patience_s=3 * PATIENCE_S):
         """Waits until all are over, judges, and says how many there were, and how many starts."""
-        wait_until("all jobs to end", self.all_ended, patience_s)
+        wait_until("all jobs to end", self.all_ended, patience_s, every_s=0.2)
         known = self.phases()
         left = [name for name in self.submitted if not self.is_over(name)]
         failed = [name for name in left if known[name]["phase"] != "Succeeded"]

@@ -23,7 +23,7 @@ from daemons import call  # pylint: disable=wrong-import-position
 
 AGENTS, LIVE_JOBS = 3, 9
 LONG_AGENTS, LONG_LIVE_JOBS = 6, 24  # There is always something to kill.
-STEPS, STEPS_LATE, STEPS_LONG = (2, 5), (10, 20), (10, 60)
+STEPS, STEPS_LATE, STEPS_LONG = (2, 5), (8, 12), (10, 60)
 PAUSE_S, LONG_PAUSE_S = (0.02, 0.45), (0.0, 0.12)  # Between two strikes.
 STRIKES_S_MAX = 300  # Then no more are made, however many there were: machines may be very slow.
 LONG_S_MAX = 6 * 3600

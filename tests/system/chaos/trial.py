@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import PATIENCE_S, processes_of  # pylint: disable=wrong-import-position
 
 TOLD_EVERY_S = 30
+LOOK_EVERY_S = 0.2  # A look asks the controller and reads what all witnesses wrote.
 
 
 class Skipped(Exception):
@@ -23,19 +24,21 @@ class Trial:
     """One kind of disturbance. A subclass makes daemons in `build` and disturbs them in `disturb`."""
     LIVE = 6           # Jobs at the same time.
     STEPS = (4, 12)    # Seconds of a job.
+    STEPS_SHORT = (4, 9)  # In the short form.
     MORE = ""          # Of each job's file.
 
-    def __init__(self, program, seed, number):
+    def __init__(self, program, seed, number, is_long):
         self.random = random.Random(seed)
         self.number = number  # Of disturbances.
+        self.is_long = is_long
         self.begun = time.monotonic()
         self.done = collections.Counter()  # By kind.
         self.notes = []                    # What was done when, for a failure's story.
         self.told_at = self.begun
         self.daemons = Daemons(program)
         self.journal = None  # Of its one controller, "ctl", where it is a file.
-        self.jobs = Jobs(self.ask, self.daemons.folder / "witness", seed, self.LIVE, steps=self.STEPS,
-                         more=self.MORE)
+        self.jobs = Jobs(self.ask, self.daemons.folder / "witness", seed, self.LIVE,
+                         steps=self.STEPS if is_long else self.STEPS_SHORT, more=self.MORE)
         self.jobs.accounted = self.accounted
 
     # --- what a trial is ---
@@ -81,19 +84,23 @@ class Trial:
             print(f"{now - self.begun:.0f} s: {dict(self.done)}, {len(self.jobs.witnesses.over)} of "
                   f"{len(self.jobs.submitted)} jobs over", flush=True)
 
+    def pause(self):
+        """Between two looks."""
+        time.sleep(LOOK_EVERY_S)
+
     def watch(self, seconds):
         """What is disturbed is left so for that long."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.look()
-            time.sleep(0.05)
+            self.pause()
 
     def watch_until(self, what, condition, patience_s=PATIENCE_S):
         end = time.monotonic() + patience_s
         while not condition():
             assert time.monotonic() < end, f"waited {patience_s} s for {what}"
             self.look()
-            time.sleep(0.05)
+            self.pause()
 
     def progress_of_all(self, ranks):
         """A condition: that each of them has gone on since now, or ended."""

@@ -15,8 +15,9 @@ from own_ports import give_back, own_ports
 PATIENCE_S = 120  # Machines of tests may be very slow; nothing waits for long where all is well.
 
 
-def wait_until(what, condition, patience_s=PATIENCE_S):
-    """Waits until `condition()` is true, and returns what it gave; fails with `what`."""
+def wait_until(what, condition, patience_s=PATIENCE_S, every_s=0.02):
+    """Waits until `condition()` is true, and returns what it gave; fails with `what`. `every_s`: how long
+    nothing is asked in between, more where it is much work to find out."""
     end = time.monotonic() + patience_s
     while True:
         found = condition()
@@ -24,7 +25,7 @@ def wait_until(what, condition, patience_s=PATIENCE_S):
             return found
         if time.monotonic() > end:
             raise AssertionError(f"waited {patience_s} s for {what}")
-        time.sleep(0.02)
+        time.sleep(every_s)
 
 
 def names_folder(pid, folder):
