@@ -91,7 +91,7 @@ endif()
 # Whether this user may make network namespaces: tests that count on ports of theirs get one each then.
 if(ORRERY_TESTS AND NOT DEFINED ORRERY_OWN_NETWORKS)
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+    COMMAND ${ORRERY_PYTHON_ENVIRONMENT}
             ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/own_network.py
     RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
   if(refused)

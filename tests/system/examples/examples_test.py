@@ -2,9 +2,9 @@
 files of docs/examples. Each is run with its outcome (given.py), or stands in the list of what runs
 in no test (NOT_HERE), with the reason.
 
-Usage: examples_test.py PROGRAM ROOT [--in pages|help|tables] [PART-OF-A-COMMAND ...]
-  --in    only the lines of pages, those of help texts, or no line but whether tables and files are as they
-          should be: three that may run beside each other; all by default
+Usage: examples_test.py PROGRAM ROOT [--in first_pages|last_pages|help|tables] [PART-OF-A-COMMAND ...]
+  --in    only the lines of pages up to letter m or from n on, those of help texts, or no line but whether
+          tables and files are as they should be: four that may run beside each other; all by default
   PART    only the lines with such a part
 """
 
@@ -48,6 +48,12 @@ LACKS = re.compile(r"this program was built without|shared/traces/\S+: \S+ canno
 def all_printed():
     return [*printed.of_pages(ROOT), *printed.of_help(PROGRAM),
             *(each for name in BESIDE for each in printed.of_worker_help(PROGRAM.parent / name))]
+
+
+def place_of(example):
+    if example.source.startswith("--help"):
+        return "help"
+    return "first_pages" if pathlib.Path(example.source).name.lower() < "n" else "last_pages"
 
 
 def is_answered(example):
@@ -217,7 +223,7 @@ class ExamplesTest(unittest.TestCase):
         for example in all_printed():
             if example.text in given.NOT_HERE or is_answered(example) or has_run(example):
                 continue
-            if PLACE and (PLACE == "help") != example.source.startswith("--help"):
+            if PLACE and place_of(example) != PLACE:
                 continue
             if ONLY and not any(part in example.text for part in ONLY):
                 continue
@@ -321,5 +327,5 @@ class FilesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    groups = {"pages": ["ExamplesTest"], "help": ["ExamplesTest"], "tables": ["TablesTest", "FilesTest"], "": []}
-    unittest.main(argv=[sys.argv[0], *groups[PLACE]], verbosity=1)
+    tests = {"": [], "tables": ["TablesTest", "FilesTest"]}.get(PLACE, ["ExamplesTest"])
+    unittest.main(argv=[sys.argv[0], *tests], verbosity=1)
