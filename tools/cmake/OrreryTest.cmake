@@ -2,15 +2,16 @@
 #
 #   orrery_test(NAME SOURCES a_test.cpp ... [ALONE a_test.cpp ...] [LINK target ...]
 #               [LABELS unit|property|scenario|gpu ...] [TIMEOUT seconds] [COST seconds]
-#               [SLOW] [CASES] [OPTIMISED])
+#               [SLOW] [PARTS count] [OPTIMISED])
 #
 # makes the program `test_NAME` and registers it with ctest as NAME. Sources are relative to the
 # calling folder; those named ALONE are not compiled together with others. Without LABELS the label
 # is `unit`; the time limit is 300 s. A case that needs what is not here calls GTEST_SKIP with the
 # reason. What is not SLOW and takes no world has the label `fast` as well: the loop of a minute.
 #
-# With CASES each case is a test of its own, NAME.Suite.Case, in a process of its own: SimGrid allows
-# one engine per process. Everything else shares one process, since starting thousands of them costs
+# With PARTS each case has a process of its own, since SimGrid allows one engine per process: a fork of
+# one that has started (tests/support/each_alone.cpp). There are so many tests of ctest, NAME, NAME.1, ...,
+# which share the cases. Everything else shares one process, since starting thousands of them costs
 # more than the cases. With OPTIMISED the tests themselves are compiled as what they test is.
 #
 #   orrery_python_test(NAME SCRIPT [argument ...] [TIMEOUT seconds] [COST seconds] [PROCESSORS count]
@@ -136,7 +137,7 @@ endfunction()
 set(ORRERY_KEEPS_MEMORY MALLOC_TRIM_THRESHOLD_=536870912 MALLOC_TOP_PAD_=16777216 MALLOC_MMAP_THRESHOLD_=33554432)
 
 function(orrery_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CASES;OPTIMISED;SLOW" "TIMEOUT;COST" "SOURCES;ALONE;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;SLOW" "TIMEOUT;COST;PARTS" "SOURCES;ALONE;LINK;LABELS")
   orrery_reject_leftovers("orrery_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(NOT ORRERY_TESTS)
     return()
@@ -161,24 +162,29 @@ function(orrery_test name)
   endif()
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE ${ORRERY_ROOT_DEFINITION})
-  target_link_libraries(test_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
-  if(NOT arg_CASES)
-    add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1
-             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+  if(arg_PARTS)
+    target_link_libraries(test_${name} PRIVATE ${arg_LINK} orrery_each_alone)
+    math(EXPR last "${arg_PARTS} - 1")
+  else()
+    target_link_libraries(test_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+    set(last 0)
+  endif()
+  foreach(part RANGE ${last})
+    set(test ${name})
+    if(part GREATER 0)
+      set(test ${name}.${part})
+    endif()
+    set(options --gtest_brief=1)
+    if(arg_PARTS)
+      list(APPEND options --part ${part}/${arg_PARTS})
+    endif()
+    add_test(NAME ${test} COMMAND test_${name} ${options} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
                          ENVIRONMENT "${ORRERY_KEEPS_MEMORY}")
     if(arg_COST)
-      set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+      set_tests_properties(${test} PROPERTIES COST ${arg_COST})
     endif()
-    return()
-  endif()
-  gtest_discover_tests(test_${name}
-    TEST_PREFIX ${name}.
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    NO_PRETTY_VALUES  # A value printed byte by byte makes no name.
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  endforeach()
 endfunction()
 
 function(orrery_fuzzer name)
