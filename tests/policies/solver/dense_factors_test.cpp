@@ -2,6 +2,7 @@
 #include "policies/solver/dense_factors.hpp"
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +13,9 @@
 
 namespace orrery::solver {
 namespace {
+
+using ::testing::AnyOf;
+using ::testing::IsNull;
 
 /// A square matrix by columns, drawn from a seed.
 struct Matrix {
@@ -67,10 +71,11 @@ TEST(DenseFactors, NameTheFirstZeroOfTheDiagonal) {
   EXPECT_EQ(info, 2);
 }
 
-// Otherwise the library would take those of the BLAS that this machine has chosen.
+// Otherwise the library would take those of the BLAS that this machine has chosen. As an archive it
+// is bound to ours by the linker, and no shared library may bring others.
 TEST(DenseFactors, AreThoseThatTheLibraryFinds) {
-  EXPECT_EQ(dlsym(RTLD_DEFAULT, "dgetrf_"), reinterpret_cast<void*>(&dgetrf_));
-  EXPECT_EQ(dlsym(RTLD_DEFAULT, "dgetrs_"), reinterpret_cast<void*>(&dgetrs_));
+  EXPECT_THAT(dlsym(RTLD_DEFAULT, "dgetrf_"), AnyOf(IsNull(), reinterpret_cast<void*>(&dgetrf_)));
+  EXPECT_THAT(dlsym(RTLD_DEFAULT, "dgetrs_"), AnyOf(IsNull(), reinterpret_cast<void*>(&dgetrs_)));
 }
 
 }  // namespace
