@@ -10,6 +10,7 @@
 #include "policies/registry.hpp"
 #include "tests/policies/contract_scope.hpp"
 #include "tests/support/fake_rehearsal.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery {
 namespace {
@@ -37,8 +38,9 @@ std::map<std::string, std::string> parameters_of(std::string_view name) {
 
 // These solve many programs at a question, or breed many allocations.
 std::uint64_t histories_of(std::string_view name) {
-  if (name == "pollux" || name == "shockwave") return 12;
-  return name == "themis" || name == "gavel_makespan" ? 6 : 25;
+  if (name == "pollux" || name == "shockwave") return tests::count_of(6, 100);
+  if (name == "themis" || name == "gavel_makespan") return tests::count_of(4, 50);
+  return tests::count_of(10, 200);
 }
 
 TEST_P(Contract, IsKeptOnRandomHistories) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/invariant.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::tests {
 namespace {
@@ -24,23 +25,25 @@ void run_history(const HistoryOptions& options) {
   current = nullptr;
 }
 
+const std::uint64_t kSeeds = count_of(150, 3000);
+
 TEST(Histories, TroubleInAnHonestWorldBreaksNothing) {
-  for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed)
     run_history({.seed = seed, .turns = 1500, .adversarial = false});
 }
 
 TEST(Histories, LiesBreakNothing) {
-  for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed)
     run_history({.seed = seed, .turns = 1500, .adversarial = true});
 }
 
 TEST(Histories, SeatedJobsKeepTheirSeatsThroughTrouble) {
-  for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed)
     run_history({.seed = seed, .turns = 1500, .seated = true});
 }
 
 TEST(Histories, LiesDoNotMoveSeatedJobs) {
-  for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= kSeeds / 2 && !HasFailure(); ++seed)
     run_history({.seed = seed, .turns = 1500, .adversarial = true, .seated = true});
 }
 

@@ -10,10 +10,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 
 #include "core/record/version.hpp"
 #include "tests/sim/storm/storm_policies.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -71,7 +73,7 @@ TEST(Pins, StormsDecideAsPinned) {
   const auto pins = golden();
   ASSERT_TRUE(pins) << pins.errors().front().text();
   EXPECT_EQ(pins->seeds.size(), kPinned);
-  for (const Pin& pin : pins->seeds) {
+  for (const Pin& pin : std::span(pins->seeds).first(tests::count_of(kPinned / 2, kPinned))) {
     const StormReport report = run_pin(*pins, pin);
     ASSERT_TRUE(report.violations.empty())
         << "seed " << pin.seed << ": " << report.violations.front().text;
