@@ -1,9 +1,11 @@
 # Everything Orrery takes from outside; docs/dependencies.md gives reason and licence of each.
 # Nothing is fetched: tools/packages installs the Debian packages.
 
-# Python links static programs, makes pages and runs the tests. The interpreter itself: what stands on the
-# PATH may be a script that looks for it at each start, of which FindPython3 alone makes ten.
+# Python links static programs, makes pages and runs the tests. Debian's own first, for which tools/packages
+# installs modules; then what the PATH has, of that the interpreter itself: it may be a script that looks
+# for it at each start, of which FindPython3 alone makes ten.
 if(NOT Python3_EXECUTABLE)
+  find_program(ORRERY_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
   find_program(ORRERY_PYTHON python3)
   mark_as_advanced(ORRERY_PYTHON)
   if(ORRERY_PYTHON)
