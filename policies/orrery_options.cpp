@@ -158,28 +158,32 @@ std::size_t OrreryPolicy::kind_of(DeviceModelId model) {
 }
 
 /// Sizes on one kind: powers of two within a node, then whole nodes; the minimum and what it has.
-void OrreryPolicy::add_sizes(const ClusterView& view, const JobView& job, std::size_t kind) {
+void OrreryPolicy::add_sizes(const ClusterView& view,
+                             const JobView& job,
+                             const OrrerySpeeds::OfJob& speed,
+                             std::size_t kind) {
   const JobRow& row = job.row;
   const Kind& of = kinds_[kind];
   const std::int32_t each = row.demand.devices;
-  const std::int32_t known = speeds_.replicas_known(job);
+  const std::int32_t known = speed.replicas_known();
   const double grown = known > 0 ? parameters_.growth * known : parameters_.first_replicas;
   const auto most = std::max(row.min_replicas,
                              std::min({static_cast<std::int32_t>(std::min(grown, 1e9)),
                                        row.max_replicas,
-                                       speeds_.replicas_of_batch(job),
+                                       speed.replicas_of_batch(),
                                        static_cast<std::int32_t>(std::min<std::int64_t>(
                                            problem_.capacity[kind] / each, 1'000'000'000))}));
   const bool here = row.holds && kind_held(view, job) == of.model;
+  const std::int32_t per_node = std::max(of.node_size / each, 1);
   std::int32_t last = 0;
   const bool any_allowed = view.quota_allows(row.id, devices_of(row, most));
   const auto offer = [&](std::int32_t replicas) {
     if (replicas <= last || replicas < row.min_replicas || replicas > most) return;
     if (!any_allowed && !view.quota_allows(row.id, devices_of(row, replicas))) return;
     last = replicas;
-    const std::int32_t per_node = std::max(of.node_size / each, 1);
+    const std::int32_t nodes = replicas <= per_node ? 1 : (replicas + per_node - 1) / per_node;
     problem_.options.push_back({static_cast<std::int32_t>(kind), replicas * each, 0});
-    where_.push_back({of.model, (replicas + per_node - 1) / per_node, replicas});
+    where_.push_back({of.model, nodes, replicas});
   };
   // Ascending, with the minimum and the present size where they fall.
   const auto offer_up_to = [&](std::int32_t replicas) {
@@ -188,17 +192,23 @@ void OrreryPolicy::add_sizes(const ClusterView& view, const JobView& job, std::s
     if (here && row.replicas > last && row.replicas < replicas) offer(row.replicas);
     offer(replicas);
   };
-  for (std::int32_t devices = each; devices < of.node_size && devices / each <= most; devices *= 2)
-    offer_up_to(devices / each);
-  for (std::int32_t nodes = 1; nodes <= of.nodes && nodes * of.node_size / each <= most;
-       nodes += nodes < kNodesOneByOne ? 1 : nodes / 2)
-    if (nodes * of.node_size % each == 0) offer_up_to(nodes * of.node_size / each);
+  for (std::int32_t devices = each, replicas = 1; devices < of.node_size && replicas <= most;
+       devices *= 2, replicas *= 2)
+    offer_up_to(replicas);
+  const bool fills_nodes = of.node_size % each == 0;
+  for (std::int32_t nodes = 1; nodes <= of.nodes;
+       nodes += nodes < kNodesOneByOne ? 1 : nodes / 2) {
+    const std::int32_t replicas = fills_nodes ? nodes * per_node : nodes * of.node_size / each;
+    if (replicas > most) break;
+    if (fills_nodes || nodes * of.node_size % each == 0) offer_up_to(replicas);
+  }
   offer_up_to(most + 1);
 }
 
 void OrreryPolicy::add_options(const ClusterView& view, Sharer& sharer) {
   const JobView job = view.job(sharer.id);
   const JobRow& row = job.row;
+  OrrerySpeeds::OfJob speed = speeds_.of(view, job);
   const std::size_t begin = problem_.options.size();
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     if (row.demand.devices > kinds_[kind].node_size) continue;
@@ -206,22 +216,23 @@ void OrreryPolicy::add_options(const ClusterView& view, Sharer& sharer) {
     if (problem_.capacity[kind] < row.min_replicas * row.demand.devices) continue;
     // What fits by count may not node by node, and would be chosen in each cycle again.
     if (!row.holds && !empty_kinds_.holds(job, row.min_replicas, kinds_[kind].model)) continue;
-    add_sizes(view, job, kind);
+    add_sizes(view, job, speed, kind);
   }
   sharer.current = -1;
   if (row.holds)
     for (std::size_t i = begin; i < where_.size(); ++i)
       if (where_[i].replicas == row.replicas && where_[i].kind == kind_held(view, job))
         sharer.current = static_cast<std::int32_t>(i - begin);
-  value_options(view, job, sharer);
+  value_options(job, speed, sharer);
 }
 
 /// Speeds, in those of the minimum on the slowest kind; less where it takes a restart.
-void OrreryPolicy::value_options(const ClusterView& view, const JobView& job, Sharer& sharer) {
+void OrreryPolicy::value_options(const JobView& job,
+                                 OrrerySpeeds::OfJob& speed,
+                                 const Sharer& sharer) {
   const std::size_t begin = problem_.first.back();
   const double kept =
       parameters_.horizon.in_seconds() / (parameters_.horizon + parameters_.restart).in_seconds();
-  OrrerySpeeds::OfJob speed = speeds_.of(view, job);
   double base = 0;
   for (std::size_t i = begin; i < where_.size(); ++i) {
     const double goodput = std::max(speed.at(where_[i]), 1e-12);

@@ -112,8 +112,11 @@ class OrreryPolicy : public Policy {
   void find_kinds(const ClusterView& view, const PolluxJobs::Gangs& gangs);
   std::size_t kind_of(DeviceModelId model);
   void add_options(const ClusterView& view, Sharer& sharer);
-  void add_sizes(const ClusterView& view, const JobView& job, std::size_t kind);
-  void value_options(const ClusterView& view, const JobView& job, Sharer& sharer);
+  void add_sizes(const ClusterView& view,
+                 const JobView& job,
+                 const OrrerySpeeds::OfJob& speed,
+                 std::size_t kind);
+  void value_options(const JobView& job, OrrerySpeeds::OfJob& speed, const Sharer& sharer);
   void put_minimum_first(const ClusterView& view);
   Worth worth(const ClusterView& view, std::span<const std::int32_t> chosen) const;
   void share_out(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);

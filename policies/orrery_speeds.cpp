@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/math.hpp"
 #include "policies/fitted_speed.hpp"
 #include "policies/pollux_reports.hpp"
 
@@ -20,8 +21,8 @@ constexpr double kToleratedNoise = 0.1;
 
 bool SparseSpeed::add(const ThroughputObservation& observation) {
   if (!profile_.empty()) {
-    const auto is_near = [](double told, double seen) {
-      return std::fabs(told - seen) <= kToleratedError * seen;
+    const auto is_near = [&](double told, double seen) {
+      return std::fabs(told - seen) <= tolerated_ * seen;
     };
     const double compute_s = gradient_time(parameters_, observation.atomic_batch);
     const double step_s =
@@ -46,8 +47,20 @@ bool SparseSpeed::contradicts(const ThroughputObservation& observation) const {
 
 void SparseSpeed::keep(const ThroughputObservation& observation) {
   if (!profile_.add(observation)) return;
-  parameters_ = profile_.parameters();
+  fit();
   stale_ = true;
+}
+
+void SparseSpeed::fit() {
+  parameters_ = profile_.parameters();
+  double squares = 0;
+  for (const ThroughputObservation& known : profile_.observations()) {
+    const double step_s = iteration_time(parameters_, known.spread, {known.atomic_batch, 0});
+    const double error = step_s / known.step_s - 1;
+    squares += error * error;
+  }
+  const double mean = squares / static_cast<double>(profile_.observations().size());
+  tolerated_ = std::max(kToleratedError, kToleratedErrors * math::sqrt(mean));
 }
 
 GoodputTable& SparseSpeed::goodputs(const BatchLimits& limits, const GradientStats& stats) {
@@ -64,7 +77,7 @@ void SparseSpeed::save(ByteWriter& out) const { save_observations(profile_, out)
 void SparseSpeed::load(ByteReader& in) {
   *this = {};
   load_observations(profile_, in);
-  if (!profile_.empty()) parameters_ = profile_.parameters();
+  if (!profile_.empty()) fit();
 }
 
 namespace {
@@ -83,12 +96,21 @@ DeviceModelId kind_held(const ClusterView& view, const JobView& job) {
   return view.capacity().at(job.nodes.front().node).model;
 }
 
-OrrerySpeeds::Steps* OrrerySpeeds::steps_of(const JobView& job) {
-  const auto known = jobs_.find(job.row.id);
-  if (known != jobs_.end() && known->second.is_apart) return &known->second.own;
-  if (!alike_ || job.spec.profile->empty()) return nullptr;
-  const auto found = profiles_.find(*job.spec.profile);
-  return found == profiles_.end() ? nullptr : &found->second.steps;
+OrrerySpeeds::Known* OrrerySpeeds::known_of(JobId job) {
+  const auto known = jobs_.find(job);
+  return known == jobs_.end() ? nullptr : &known->second;
+}
+
+/// Null where there are none.
+OrrerySpeeds::Steps* OrrerySpeeds::steps_of(const JobView& job, Known* known) {
+  Steps* steps = nullptr;
+  if (known != nullptr && known->is_apart) {
+    steps = &known->own;
+  } else if (alike_ && !job.spec.profile->empty()) {
+    const auto found = profiles_.find(*job.spec.profile);
+    if (found != profiles_.end()) steps = &found->second.steps;
+  }
+  return steps == nullptr || steps->fitted.empty() ? nullptr : steps;
 }
 
 /// Where the observation is to be kept: with those of the profile, unless it was other jobs that
@@ -173,17 +195,14 @@ void OrrerySpeeds::learn(const ClusterView& view) {
   forget_profiles();
 }
 
-std::int32_t OrrerySpeeds::replicas_known(const JobView& job) {
-  const Steps* steps = steps_of(job);
-  const auto known = jobs_.find(job.row.id);
-  return std::max(steps == nullptr ? 0 : steps->replicas_most,
-                  known == jobs_.end() ? 0 : known->second.replicas_most);
+std::int32_t OrrerySpeeds::OfJob::replicas_known() const {
+  return std::max(steps_ == nullptr ? 0 : steps_->replicas_most,
+                  known_ == nullptr ? 0 : known_->replicas_most);
 }
 
-std::int32_t OrrerySpeeds::replicas_of_batch(const JobView& job) {
-  const Steps* steps = steps_of(job);
-  if (steps == nullptr || steps->fitted.empty()) return std::numeric_limits<std::int32_t>::max();
-  return steps->limits.total_max / steps->limits.atomic_min;
+std::int32_t OrrerySpeeds::OfJob::replicas_of_batch() const {
+  if (steps_ == nullptr) return std::numeric_limits<std::int32_t>::max();
+  return steps_->limits.total_max / steps_->limits.atomic_min;
 }
 
 std::optional<double> OrrerySpeeds::total_of(const JobView& job) const {
@@ -205,29 +224,25 @@ double OrrerySpeeds::speed_ratio(const ClusterView& view,
 
 /// Of the speed on that kind, for the gradients of the job; where it has reported none, for those
 /// at the beginning.
-GoodputTable& OrrerySpeeds::table_of(JobId job, DeviceModelId kind, Steps& steps) {
+GoodputTable& OrrerySpeeds::table_of(Known* known, DeviceModelId kind, Steps& steps) {
   SparseSpeed& speed = steps.fitted.at(kind);
   GoodputTable& common = speed.goodputs(steps.limits, steps.first);
-  const auto found = jobs_.find(job);
-  if (found == jobs_.end() || found->second.heard == Instant{}) return common;
-  Known& known = found->second;
-  OwnTable& table = known.tables[kind];
-  if (table.version != speed.version() || table.is_own != known.is_apart)
-    table = {common, speed.version(), known.is_apart};
-  table.goodputs.set_stats(known.stats);
+  if (known == nullptr || known->heard == Instant{}) return common;
+  OwnTable& table = known->tables[kind];
+  if (table.version != speed.version() || table.is_own != known->is_apart)
+    table = {common, speed.version(), known->is_apart};
+  table.goodputs.set_stats(known->stats);
   return table.goodputs;
 }
 
 double OrrerySpeeds::OfJob::at(const KindAndSize& where) {
+  if (steps_ == nullptr) return all_.goodput_by_others(view_, job_, known_, where);
   if (table_ == nullptr || kind_ != where.kind) {
-    Steps* steps = is_modelled_ ? all_.steps_of(job_) : nullptr;
-    is_modelled_ = steps != nullptr && !steps->fitted.empty();
-    if (!is_modelled_) return all_.goodput_by_others(view_, job_, where);
     kind_ = where.kind;
-    const auto own = steps->fitted.find(kind_);
+    const auto own = steps_->fitted.find(kind_);
     const DeviceModelId from =
-        own == steps->fitted.end() ? steps->fitted.begin()->first : own->first;
-    table_ = &all_.table_of(job_.row.id, from, *steps);
+        own == steps_->fitted.end() ? steps_->fitted.begin()->first : own->first;
+    table_ = &table_of(known_, from, *steps_);
     ratio_ = all_.speed_ratio(view_, job_, kind_, from);
   }
   return table_->at({where.nodes, where.replicas}) * ratio_;
@@ -236,13 +251,12 @@ double OrrerySpeeds::OfJob::at(const KindAndSize& where) {
 /// Where no steps were reported.
 double OrrerySpeeds::goodput_by_others(const ClusterView& view,
                                        const JobView& job,
+                                       const Known* known,
                                        const KindAndSize& where) {
   if (const auto told = estimates_->goodput(view, job, where)) return *told;
-  const auto known = jobs_.find(job.row.id);
-  if (known == jobs_.end() || known->second.by_kind.empty()) return where.replicas;
-  const auto& by_kind = known->second.by_kind;
-  const auto own = by_kind.find(where.kind);
-  const auto& [kind, speeds] = own == by_kind.end() ? *by_kind.begin() : *own;
+  if (known == nullptr || known->by_kind.empty()) return where.replicas;
+  const auto own = known->by_kind.find(where.kind);
+  const auto& [kind, speeds] = own == known->by_kind.end() ? *known->by_kind.begin() : *own;
   return speed_with(speeds, where.replicas) * speed_ratio(view, job, where.kind, kind);
 }
 

@@ -21,8 +21,10 @@ namespace orrery::policies {
 /// wrong: an observation that it foretold is not kept. Most fits are saved so.
 class SparseSpeed {
  public:
-  /// Parts of a step's time that the model may be wrong by.
+  /// Parts of a step's time that the model may be wrong by: so many, or, where it is wrong of what it
+  /// was fitted to, so many times the root mean square of that.
   static constexpr double kToleratedError = 0.1;
+  static constexpr double kToleratedErrors = 2;
   /// Parts of a step's time by which jobs may differ that count as alike.
   static constexpr double kAlike = 0.25;
 
@@ -51,9 +53,11 @@ class SparseSpeed {
 
  private:
   void keep(const ThroughputObservation& observation);
+  void fit();
 
   ThroughputProfile profile_{kRough};
   ThroughputParameters parameters_;  ///< Derived from it.
+  double tolerated_ = 0;  ///< Parts of a step's time that it may be wrong by; derived as well.
   BatchLimits limits_;
   GoodputTable table_;  ///< Derived from both.
   bool stale_ = true;   ///< The table is.
@@ -79,41 +83,15 @@ class OrrerySpeeds {
   /// jobs that have ended. O(running), and a fit for each job that surprised its model.
   void learn(const ClusterView& view);
 
-  /// The most replicas that anything was reported of; 0: nothing is known of the job's speed.
-  std::int32_t replicas_known(const JobView& job);
-
-  /// More replicas than that would have less than the smallest batch each.
-  std::int32_t replicas_of_batch(const JobView& job);
-
   /// Goodput of the job there, above 0, in a unit that is the same for all places of the job: by
   /// the model fitted on this kind; else by estimates; else by measured progress. What was measured
   /// on another kind counts times the ratio of single replicas, where estimates tell it, else the
   /// same. In proportion to the replicas where nothing is known.
-  double goodput(const ClusterView& view, const JobView& job, const KindAndSize& where) {
-    return of(view, job).at(where);
-  }
+  double goodput(const ClusterView& view, const JobView& job, const KindAndSize& where);
 
-  /// The goodputs of one job, for as long as nothing is learned.
-  class OfJob {
-   public:
-    double at(const KindAndSize& where);
+  class OfJob;
 
-   private:
-    friend class OrrerySpeeds;
-
-    OfJob(OrrerySpeeds& all, const ClusterView& view, const JobView& job)
-        : all_(all), view_(view), job_(job) {}
-
-    OrrerySpeeds& all_;
-    const ClusterView& view_;
-    const JobView& job_;
-    DeviceModelId kind_;             ///< That the next two are of.
-    GoodputTable* table_ = nullptr;  ///< Null: of no kind yet.
-    double ratio_ = 1;
-    bool is_modelled_ = true;  ///< Not known to have no model.
-  };
-
-  OfJob of(const ClusterView& view, const JobView& job) { return {*this, view, job}; }
+  OfJob of(const ClusterView& view, const JobView& job);
 
   /// Device-seconds that the job needs in all by those of its profile that have ended; none where
   /// none has.
@@ -159,7 +137,8 @@ class OrrerySpeeds {
     std::map<DeviceModelId, OwnTable> tables;  ///< Derived.
   };
 
-  Steps* steps_of(const JobView& job);
+  Known* known_of(JobId job);
+  Steps* steps_of(const JobView& job, Known* known);
   Steps& steps_for(const JobView& job,
                    Known& known,
                    DeviceModelId kind,
@@ -169,8 +148,11 @@ class OrrerySpeeds {
   void learn_from(const ClusterView& view, const JobView& job, Known& known);
   void end(const Known& known);
   void forget_profiles();
-  double goodput_by_others(const ClusterView& view, const JobView& job, const KindAndSize& where);
-  GoodputTable& table_of(JobId job, DeviceModelId kind, Steps& steps);
+  double goodput_by_others(const ClusterView& view,
+                           const JobView& job,
+                           const Known* known,
+                           const KindAndSize& where);
+  static GoodputTable& table_of(Known* known, DeviceModelId kind, Steps& steps);
   double speed_ratio(const ClusterView& view,
                      const JobView& job,
                      DeviceModelId kind,
@@ -184,6 +166,48 @@ class OrrerySpeeds {
   std::map<JobId, Known> jobs_;
   std::map<std::string, Profile> profiles_;
 };
+
+/// What is known of one job, for as long as nothing is learned.
+class OrrerySpeeds::OfJob {
+ public:
+  /// As `OrrerySpeeds::goodput`.
+  double at(const KindAndSize& where);
+
+  /// The most replicas that anything was reported of; 0: nothing is known of the job's speed.
+  std::int32_t replicas_known() const;
+
+  /// More replicas than that would have less than the smallest batch each.
+  std::int32_t replicas_of_batch() const;
+
+ private:
+  friend class OrrerySpeeds;
+
+  OfJob(OrrerySpeeds& all, const ClusterView& view, const JobView& job)
+      : all_(all),
+        view_(view),
+        job_(job),
+        known_(all.known_of(job.row.id)),
+        steps_(all.steps_of(job, known_)) {}
+
+  OrrerySpeeds& all_;
+  const ClusterView& view_;
+  const JobView& job_;
+  Known* known_;                   ///< Null: nothing of it alone.
+  Steps* steps_;                   ///< Null: none were reported.
+  DeviceModelId kind_;             ///< That the next two are of.
+  GoodputTable* table_ = nullptr;  ///< Null: of no kind yet.
+  double ratio_ = 1;
+};
+
+inline OrrerySpeeds::OfJob OrrerySpeeds::of(const ClusterView& view, const JobView& job) {
+  return {*this, view, job};
+}
+
+inline double OrrerySpeeds::goodput(const ClusterView& view,
+                                    const JobView& job,
+                                    const KindAndSize& where) {
+  return of(view, job).at(where);
+}
 
 /// The model of the devices that a job holds, by its first node; none where it holds nothing.
 DeviceModelId kind_held(const ClusterView& view, const JobView& job);
