@@ -73,7 +73,7 @@ TEST(Pins, StormsDecideAsPinned) {
   const auto pins = golden();
   ASSERT_TRUE(pins) << pins.errors().front().text();
   EXPECT_EQ(pins->seeds.size(), kPinned);
-  for (const Pin& pin : std::span(pins->seeds).first(tests::count_of(kPinned / 2, kPinned))) {
+  for (const Pin& pin : std::span(pins->seeds).first(tests::count_of(kPinned / 6, kPinned))) {
     const StormReport report = run_pin(*pins, pin);
     ASSERT_TRUE(report.violations.empty())
         << "seed " << pin.seed << ": " << report.violations.front().text;

@@ -5,13 +5,14 @@
 
 #include "scenarios/language/loader.hpp"
 #include "tests/sim/storm/storm_policies.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::sim {
 namespace {
 
 TEST(ScenarioYaml, RandomPlansAreReadAsTheyWereWritten) {
   const auto policies = tests::storm_policies();
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::count_of(100, 500); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const scenarios::Scenario plan = plan_storm(seed, policies);
     const std::string text = to_yaml(plan);

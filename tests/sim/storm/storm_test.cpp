@@ -3,16 +3,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <vector>
 
 #include "core/base/coverage_mark.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/shrink.hpp"
 #include "tests/sim/storm/storm_policies.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::sim {
 namespace {
 
-constexpr std::uint64_t kSeeds = 600;
+constexpr std::uint64_t kSeedsMax = 600;
+/// Of these so many are looked at in any case, the others until each mark is reached.
+const std::uint64_t kSeedsMin = tests::count_of(100, kSeedsMax);
+/// Behind them come those that reached marks which few others do, when this was written.
+constexpr std::uint64_t kRare[]{289, 595};
 
 /// What a sound stream between leaders and agents does not let happen, or in one storm of five
 /// thousand (LeaderOvertakenStart) or fifteen thousand (ChangeLate), or only where a kill_deadline
@@ -26,10 +35,29 @@ bool is_beyond_storms(Mark mark) {
          mark == Mark::ChangeLate || mark == Mark::StuckGivenUp;
 }
 
+/// All of them, in the order in which they are tried.
+std::vector<std::uint64_t> storm_seeds() {
+  std::vector<std::uint64_t> seeds(kSeedsMax);
+  std::iota(seeds.begin(), seeds.end(), 1);
+  const auto rest = seeds.begin() + static_cast<std::ptrdiff_t>(kSeedsMin);
+  std::stable_partition(rest, seeds.end(), [](std::uint64_t seed) {
+    return std::ranges::find(kRare, seed) != std::end(kRare);
+  });
+  return seeds;
+}
+
+bool every_mark_is_reached() {
+  for (std::size_t i = 0; i < kMarks; ++i)
+    if (mark_counts[i] == 0 && !is_beyond_storms(Mark{static_cast<std::uint8_t>(i)})) return false;
+  return true;
+}
+
 TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {
   mark_counts.fill(0);
   const auto policies = tests::storm_policies();
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  std::uint64_t tried = 0;
+  for (const std::uint64_t seed : storm_seeds()) {
+    if (++tried > kSeedsMin && every_mark_is_reached()) break;
     const StormReport report = tests::storm_once(plan_storm(seed, policies));
     ASSERT_TRUE(report.violations.empty())
         << "seed " << seed << ": " << to_string(report.violations.front().kind) << ": "
@@ -45,10 +73,11 @@ TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {
 // Storms of jobs that may be put on the same devices, under the policies that do so.
 TEST(Storm, JobsAreBesideEachOtherThroughTrouble) {
   mark_counts.fill(0);
+  const std::uint64_t seeds = tests::count_of(25, 100);
   for (const scenarios::PolicyChoice& policy : tests::storm_policies()) {
     const auto is_beside = [](const auto& parameter) { return parameter.key == "beside"; };
     if (std::none_of(policy.parameters.begin(), policy.parameters.end(), is_beside)) continue;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       scenarios::Scenario plan = plan_storm(seed, {});
       plan.policy = policy;
       for (scenarios::ScenarioJob& job : plan.jobs) {
@@ -64,7 +93,7 @@ TEST(Storm, JobsAreBesideEachOtherThroughTrouble) {
           << ": " << report.violations.front().text;
     }
   }
-  EXPECT_GT(mark_counts[static_cast<std::size_t>(Mark::PutBeside)], 50U);
+  EXPECT_GT(mark_counts[static_cast<std::size_t>(Mark::PutBeside)], seeds / 2);
 }
 
 // Instants that fall exactly on a period once hid that no cycle ever came on a real clock.
@@ -72,7 +101,7 @@ TEST(Storm, EveryPeriodComesRoundWhereWakesAreLate) {
   for (const scenarios::PolicyChoice& policy : tests::storm_policies()) {
     if (policy.parameters.empty()) continue;
     std::uint64_t cycles = 0;
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= tests::count_of(4, 12); ++seed) {
       scenarios::Scenario plan = plan_storm(seed, {});
       plan.policy = policy;
       plan.jitter = within_margin({.timers = Duration::milliseconds(5),
@@ -101,7 +130,7 @@ TEST(Storm, ARunWithoutAnEndIsOverWithItsJobs) {
 
 TEST(Storm, EqualSeedsGiveEqualRuns) {
   const auto policies = tests::storm_policies();
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::count_of(8, 20); ++seed) {
     const scenarios::Scenario plan = plan_storm(seed, policies);
     const StormReport first = tests::storm_once(plan);
     const StormReport again = tests::storm_once(plan);

@@ -3,12 +3,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 
 #include "core/base/result.hpp"
 #include "sim/traces/formats.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::sim {
 
@@ -17,9 +17,8 @@ inline std::filesystem::path shared_traces() {
 }
 
 inline std::optional<std::string> file_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!std::ifstream(path)) return std::nullopt;
+  return text_of_file(path);
 }
 
 /// The text of a public trace; nothing where it is not here.
