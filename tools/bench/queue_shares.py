@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Shares of queues over a day of the Philly trace, against what they are entitled to.
 
-    tools/bench/queue_shares.py ORRERY [--trace FILE] [--day YYYY-MM-DD] [--nodes N]
+    tools/bench/queue_shares.py ORRERY [--trace FILE] [--day YYYY-MM-DD] [--nodes N] [--until TIME]
                                 [--policies a,b] [--json FILE] [--most PERCENT]
 
 ORRERY is the program. The jobs of one day, all preemptible, run on so few nodes of 8 GPUs that all
-of it is contended; each virtual cluster is a queue whose weight is the number of nodes that it had.
+of it is contended; --until 8h ends after its first hours. Each virtual cluster is a queue whose weight
+is the number of nodes that it had.
 Prints a Markdown table for each policy: by queue its weight, the devices that it was entitled to and
 held, as means over the day, and how far they are apart in percent of what it was entitled to (of
 queues entitled to a fiftieth of the cluster or more) and of the cluster. Exit code 1 where one is
@@ -28,7 +29,7 @@ NODES = {"6214e9": 64, "7f04ca": 32, "11cb48": 16, "b436b2": 64, "ee9e8c": 64, "
 SCENARIO = """\
 name: queue-shares
 seed: 1
-until: 24h
+until: {until}
 cluster: {{nodes: {nodes}, gpus_per_node: 8, gpu: p100, cpu: 64, memory: 512GiB}}
 policy:
   name: {policy}
@@ -50,7 +51,7 @@ def rows_of(trace, day, gpus_most):
                         if row and row[at].startswith(day) and int(row[gpus]) <= gpus_most]
 
 
-def run(orrery, policy, nodes, header, rows):
+def run(orrery, policy, nodes, until, header, rows):
     """The summary of a run with a queue for each virtual cluster."""
     names = sorted({row[header.index("cluster")] for row in rows})
     tree = "\n".join(f"      - {{name: vc-{name}, weight: {NODES.get(name, 8)}}}" for name in names)
@@ -59,7 +60,7 @@ def run(orrery, policy, nodes, header, rows):
         with open(file, "w", encoding="utf-8", newline="") as out:
             csv.writer(out, lineterminator="\n").writerows([header, *rows])
         scenario = pathlib.Path(folder) / "queues.yaml"
-        scenario.write_text(SCENARIO.format(nodes=nodes, policy=policy, tree=tree, file=file))
+        scenario.write_text(SCENARIO.format(nodes=nodes, until=until, policy=policy, tree=tree, file=file))
         done = subprocess.run([orrery, "sim", str(scenario), "--json"], capture_output=True,
                               text=True, check=False)
     if done.returncode not in (0, 1):
@@ -80,6 +81,7 @@ def main():
     parser.add_argument("--trace", default=str(TRACE))
     parser.add_argument("--day", default="2017-10-20")
     parser.add_argument("--nodes", type=int, default=16)
+    parser.add_argument("--until", default="24h")
     parser.add_argument("--policies", default="fifo,las,srtf")
     parser.add_argument("--json")
     parser.add_argument("--most", type=float, default=2.0)
@@ -91,7 +93,7 @@ def main():
     header, rows = rows_of(options.trace, options.day, devices)
     figures, too_far = {}, []
     for policy in options.policies.split(","):
-        summary = run(options.orrery, policy, options.nodes, header, rows)
+        summary = run(options.orrery, policy, options.nodes, options.until, header, rows)
         figures[policy] = summary
         print(f"\n{policy}: {len(rows)} jobs of {options.day} on {devices} GPUs, utilisation "
               f"{summary['gpu_utilization']:.3f}, {summary['preemptions']} preemptions\n")

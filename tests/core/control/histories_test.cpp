@@ -25,7 +25,7 @@ void run_history(const HistoryOptions& options) {
   current = nullptr;
 }
 
-const std::uint64_t kSeeds = count_of(150, 3000);
+const std::uint64_t kSeeds = count_of(50, 3000);
 
 TEST(Histories, TroubleInAnHonestWorldBreaksNothing) {
   for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed)

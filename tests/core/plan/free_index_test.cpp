@@ -7,6 +7,7 @@
 
 #include "core/base/random.hpp"
 #include "core/record/plan.hpp"
+#include "tests/support/long_form.hpp"
 #include "tests/support/placing.hpp"
 
 namespace orrery {
@@ -438,7 +439,7 @@ void expect_same(const FreeIndex& a, const FreeIndex& b) {
 
 // Base, trial, and a trial of the trial: each follows the one below over short and long gaps.
 TEST(CapacityTrial, FollowsItsBaseAndRollsBack) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::count_of(8, 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random = Random::stream(seed, "trial");
     FreeIndex base;

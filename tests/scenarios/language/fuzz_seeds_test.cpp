@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +11,7 @@
 #include "scenarios/language/spec/faults.hpp"
 #include "scenarios/language/yaml/reading.hpp"
 #include "scenarios/language/yaml/yaml_tree.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -23,8 +22,7 @@ constexpr std::string_view kSeedFolder = ORRERY_SOURCE_ROOT "/tests/system/fuzz/
 std::vector<YamlNode> seeds() {
   std::vector<YamlNode> trees;
   for (const auto& entry : std::filesystem::directory_iterator(kSeedFolder)) {
-    std::ifstream in(entry.path(), std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::string text = text_of_file(entry.path());
     if (text.starts_with("--set ")) text.erase(0, text.find('\n'));
     if (auto tree = parse_yaml(text, entry.path().string(), 0)) trees.push_back(std::move(*tree));
   }

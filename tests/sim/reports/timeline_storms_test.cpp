@@ -14,6 +14,7 @@
 #include "sim/reports/timeline.hpp"
 #include "sim/run/run.hpp"
 #include "tests/sim/storm/storm_policies.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -155,7 +156,9 @@ TEST_P(TimelineStorm, SaysWhatTheLedgerSaid) {
   EXPECT_NEAR(static_cast<double>(watch.timeline.device_time().in_use), device_ns, 1e3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, TimelineStorm, testing::Range<std::uint64_t>(1, 401));
+INSTANTIATE_TEST_SUITE_P(Seeds,
+                         TimelineStorm,
+                         testing::Range<std::uint64_t>(1, tests::count_of(80, 400) + 1));
 // Two leases that were read when they belonged to another job, and ends that no notice names.
 INSTANTIATE_TEST_SUITE_P(Found,
                          TimelineStorm,
