@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -38,9 +39,9 @@ std::map<std::string, std::string> parameters_of(std::string_view name) {
 
 // These solve many programs at a question, or breed many allocations.
 std::uint64_t histories_of(std::string_view name) {
-  if (name == "pollux" || name == "shockwave") return tests::count_of(6, 100);
-  if (name == "themis" || name == "gavel_makespan") return tests::count_of(4, 50);
-  return tests::count_of(10, 200);
+  if (name == "pollux" || name == "shockwave") return tests::count_of(2, 100);
+  if (name == "themis" || name == "gavel_makespan") return tests::count_of(2, 50);
+  return tests::count_of(3, 200);
 }
 
 TEST_P(Contract, IsKeptOnRandomHistories) {
@@ -91,7 +92,7 @@ TEST(ContractOfEasy, IsKeptWithReservedNodes) {
   const PolicyMaker make = [] {
     return policies::make_policy("easy", {.parameters = {{"reserve_nodes", "true"}}}).value();
   };
-  for (std::uint64_t seed = 1; seed <= 25; ++seed)
+  for (std::uint64_t seed = 1; seed <= tests::count_of(6, 25); ++seed)
     EXPECT_THAT(broken_promises(make, seed, {}), IsEmpty()) << "seed " << seed;
 }
 
@@ -104,7 +105,7 @@ TEST(ContractOfRounds, IsKeptWhereTheirJobsAreChosenAhead) {
       return policies::make_policy(name, {.parameters = parameters}).value();
     };
     if (!policies::is_available(*policies::find_row(name))) continue;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    for (std::uint64_t seed = 1; seed <= tests::count_of(1, 3); ++seed)
       EXPECT_THAT(broken_promises(make, seed, scope_of(name)), IsEmpty())
           << name << ", seed " << seed;
   }
@@ -214,46 +215,41 @@ class SwapsForEver : public Planted {
   }
 };
 
+/// What the offender breaks, up to the first history in which it breaks `promise`.
 template <class Offender>
-std::vector<std::string> promises_broken_by() {
+std::vector<std::string> broken_until(const std::string& promise) {
   std::vector<std::string> all;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed)
-    for (std::string& promise : broken_promises([] { return std::make_unique<Offender>(); }, seed))
-      all.push_back(std::move(promise));
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (std::string& broken : broken_promises([] { return std::make_unique<Offender>(); }, seed))
+      all.push_back(std::move(broken));
+    if (std::ranges::any_of(all, [&](const auto& each) { return each.starts_with(promise); }))
+      break;
+  }
   return all;
 }
 
-TEST(ContractOnOffenders, FindsGrantsOutOfBounds) {
-  EXPECT_THAT(promises_broken_by<OneTooMany>(), Contains(StartsWith("bounds")));
+template <class Offender>
+void expect_found(const std::string& promise) {
+  EXPECT_THAT(broken_until<Offender>(promise), Contains(StartsWith(promise)));
 }
 
-TEST(ContractOnOffenders, FindsGrantsBeyondCapacity) {
-  EXPECT_THAT(promises_broken_by<CountsNothing>(), Contains(StartsWith("capacity")));
-}
+TEST(ContractOnOffenders, FindsGrantsOutOfBounds) { expect_found<OneTooMany>("bounds"); }
 
-TEST(ContractOnOffenders, FindsFixedJobsThatAreMoved) {
-  EXPECT_THAT(promises_broken_by<TakesFromFixed>(), Contains(StartsWith("fixed")));
-}
+TEST(ContractOnOffenders, FindsGrantsBeyondCapacity) { expect_found<CountsNothing>("capacity"); }
 
-TEST(ContractOnOffenders, FindsGrantsOverQuota) {
-  EXPECT_THAT(promises_broken_by<IgnoresQuotas>(), Contains(StartsWith("quota")));
-}
+TEST(ContractOnOffenders, FindsFixedJobsThatAreMoved) { expect_found<TakesFromFixed>("fixed"); }
 
-TEST(ContractOnOffenders, FindsHiddenInputs) {
-  EXPECT_THAT(promises_broken_by<DependsOnAGlobal>(), Contains(StartsWith("determinism")));
-}
+TEST(ContractOnOffenders, FindsGrantsOverQuota) { expect_found<IgnoresQuotas>("quota"); }
+
+TEST(ContractOnOffenders, FindsHiddenInputs) { expect_found<DependsOnAGlobal>("determinism"); }
 
 TEST(ContractOnOffenders, FindsStateThatIsNotSaved) {
-  EXPECT_THAT(promises_broken_by<ForgetsOnLoad>(), Contains(StartsWith("save and load")));
+  expect_found<ForgetsOnLoad>("save and load");
 }
 
-TEST(ContractOnOffenders, FindsStarvation) {
-  EXPECT_THAT(promises_broken_by<NeverStartsBigJobs>(), Contains(StartsWith("starvation")));
-}
+TEST(ContractOnOffenders, FindsStarvation) { expect_found<NeverStartsBigJobs>("starvation"); }
 
-TEST(ContractOnOffenders, FindsRestlessness) {
-  EXPECT_THAT(promises_broken_by<SwapsForEver>(), Contains(StartsWith("stability")));
-}
+TEST(ContractOnOffenders, FindsRestlessness) { expect_found<SwapsForEver>("stability"); }
 
 }  // namespace
 }  // namespace orrery

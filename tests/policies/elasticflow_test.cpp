@@ -5,6 +5,7 @@
 
 #include "tests/policies/ask.hpp"
 #include "tests/policies/contract.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::testing {
 namespace {
@@ -183,7 +184,7 @@ TEST(ElasticFlowContract, IsKeptWithDeadlines) {
                                  {.parameters = {{"deadline_factor", "0.5,5"}}, .seed = 7})
         .value();
   };
-  for (std::uint64_t seed = 1; seed <= 25; ++seed)
+  for (std::uint64_t seed = 1; seed <= tests::count_of(6, 25); ++seed)
     EXPECT_THAT(broken_promises(make, seed, {}), IsEmpty()) << "seed " << seed;
 }
 

@@ -13,11 +13,12 @@
 #include "core/base/random.hpp"
 #include "core/plan/forwarded_view.hpp"
 #include "tests/policies/ask.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::testing {
 namespace {
 
-constexpr std::uint64_t kRoundsSeeds = 4000;
+const std::uint64_t kRoundsSeeds = tests::count_of(1000, 4000);
 constexpr int kRoundsSteps = 160;
 
 /// As the core's views: neither a node nor a quota that changes makes `touched` incomplete.

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/queues/queue_loads.hpp"
 #include "core/queues/queue_text.hpp"
@@ -11,6 +14,7 @@
 #include "tests/policies/contract.hpp"
 #include "tests/policies/contract_scope.hpp"
 #include "tests/support/fake_rehearsal.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery {
 namespace {
@@ -18,6 +22,13 @@ namespace {
 using testing::broken_promises;
 using ::testing::IsEmpty;
 using testing::PolicyMaker;
+
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> out;
+  for (const policies::PolicyRow& row : policies::rows())
+    if (policies::is_available(row)) out.push_back(row.name);
+  return out;
+}
 
 class QueuesContract : public ::testing::TestWithParam<std::string_view> {};
 
@@ -36,11 +47,21 @@ constexpr const char* kTrees[]{
     "period=120s patience=120s; limited limit=16 reclaim=false; default priority=1",
 };
 
+// Each policy with all trees in the long form, with the next one in its turn otherwise: 22 policies
+// are many.
+std::vector<std::size_t> trees_of(std::string_view name) {
+  const std::vector<std::string_view> all = names();
+  const auto first = static_cast<std::size_t>(std::ranges::find(all, name) - all.begin());
+  std::vector<std::size_t> trees;
+  for (std::size_t i = 0; i < tests::count_of(1, kFewHistories ? 2 : std::size(kTrees)); ++i)
+    trees.push_back((first + i) % std::size(kTrees));
+  return trees;
+}
+
 TEST_P(QueuesContract, IsKeptOnRandomHistories) {
-  std::uint64_t seed = 0;  // Another history for each tree: 22 policies are many.
-  for (const char* tree : kTrees) {
-    ++seed;
-    if (kFewHistories && seed > 2) break;
+  for (const std::size_t which : trees_of(GetParam())) {
+    const char* const tree = kTrees[which];
+    const std::uint64_t seed = which + 1;  // Another history for each tree.
     const PolicyMaker make = [tree] {
       auto parameters = parameters_of(GetParam());
       parameters["queues"] = tree;
@@ -55,13 +76,6 @@ TEST_P(QueuesContract, IsKeptOnRandomHistories) {
     EXPECT_THAT(broken_promises(make, seed, scope), IsEmpty())
         << "seed " << seed << " with " << tree;
   }
-}
-
-std::vector<std::string_view> names() {
-  std::vector<std::string_view> out;
-  for (const policies::PolicyRow& row : policies::rows())
-    if (policies::is_available(row)) out.push_back(row.name);
-  return out;
 }
 
 // ---- Promises of the queues themselves ----
@@ -149,7 +163,7 @@ TEST(QueuesPromise, LimitsAlwaysAndGuaranteesWithinOnePeriod) {
   constexpr const char* kTree =
       "period=60s patience=10000000s; limited guarantee=40% limit=60%; default limit=90%";
   for (const char* name : {"fifo", "easy", "las", "srtf", "fit", "tiresias"})
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= tests::count_of(4, 10); ++seed) {
       const std::unique_ptr<Policy> policy =
           policies::make_policy(name, {.parameters = {{"queues", kTree}}}).value();
       testing::FakeRun run = testing::random_run(

@@ -14,6 +14,7 @@
 #include "core/base/random.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/support/fake_run.hpp"
+#include "tests/support/long_form.hpp"
 #include "tests/support/reporting_cluster.hpp"
 
 namespace orrery {
@@ -179,7 +180,7 @@ TEST(SiaProgram, IsAsGoodAsEveryChoice) {
 }
 
 TEST(SiaProgram, IsNeverWorseThanRigidJobs) {
-  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::count_of(10, 50); ++seed) {
     Random random = Random::stream(seed, "rigid");
     const std::vector<SiaJob> jobs = sia_market(random, 30, 3);
     const std::vector<std::int64_t> capacity{24, 16, 8};

@@ -18,6 +18,7 @@
 #include "tests/policies/ask.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/support/fake_run.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery {
 namespace {
@@ -215,7 +216,7 @@ class TiresiasRule : public ::testing::TestWithParam<int> {
 
 TEST_P(TiresiasRule, IsKeptOnRandomHistories) {
   int preempted = 0;
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::count_of(8, 30); ++seed) {
     ComparedTiresias policy(parameters());
     FakeRun run = testing::random_run(seed, {.several_roles = seed % 3 == 0, .quotas = true});
     run.run(policy, 3000);
@@ -227,7 +228,7 @@ TEST_P(TiresiasRule, IsKeptOnRandomHistories) {
 
 // Far more jobs than can run, nodes that go and come back, devices in parts.
 TEST_P(TiresiasRule, IsKeptWithALongQueue) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::count_of(4, 8); ++seed) {
     Random random = Random::stream(seed, "tiresias");
     FakeCluster cluster;
     cluster.add_nodes(4, 8);
@@ -271,7 +272,7 @@ TEST_P(TiresiasContract, IsKeptWithEveryParameter) {
   const testing::PolicyMaker make = [&] {
     return testing::policy("tiresias", parameters[GetParam()]);
   };
-  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+  for (std::uint64_t seed = 1; seed <= tests::count_of(3, 10); ++seed)
     EXPECT_THAT(testing::broken_promises(make, seed, {.several_roles = false, .quotas = false}),
                 ::testing::IsEmpty())
         << "seed " << seed;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/long_form.hpp"
 #include "tests/support/text_of_file.hpp"
 #include "tests/system/fuzz/text_mutator.hpp"
 
@@ -50,31 +51,31 @@ std::vector<std::filesystem::path> seeds_of(const std::string& target) {
 class FuzzSeeds : public testing::TestWithParam<FuzzTarget> {};
 
 TEST_P(FuzzSeeds, AreReadOrRefused) {
-  constexpr std::size_t kPrefixes = 8;
+  const std::size_t prefixes = tests::count_of(3, 8);
   const std::vector<std::filesystem::path> seeds = seeds_of(GetParam().name);
   EXPECT_FALSE(seeds.empty()) << "seeds/" << GetParam().name << " has something to begin with";
   for (const std::filesystem::path& seed : seeds) {
     // A target ends the process where what it checks does not hold.
     std::cerr << "fuzz_" << GetParam().name << ": " << seed.string() << '\n';
     const std::string text = text_of_file(seed);
-    for (std::size_t part = 1; part <= kPrefixes; ++part) {
+    for (std::size_t part = 1; part <= prefixes; ++part) {
       // A copy of just this size, so that a sanitizer sees what is read beyond it.
       const std::vector<std::uint8_t> bytes(
-          text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.size() * part / kPrefixes));
+          text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.size() * part / prefixes));
       EXPECT_EQ(GetParam().give(bytes.data(), bytes.size()), 0);
     }
   }
 }
 
 TEST_P(FuzzSeeds, AreReadOrRefusedWithOtherParts) {
-  constexpr std::uint64_t kEach = 6;
+  const std::uint64_t each = tests::count_of(2, 6);
   constexpr std::size_t kBytesMax = 4096;
   tests::TextMutator mutator;
   const std::vector<std::filesystem::path> seeds = seeds_of(GetParam().name);
   for (const std::filesystem::path& seed : seeds) mutator.learn(text_of_file(seed));
   for (const std::filesystem::path& path : seeds) {
     std::string text = text_of_file(path).substr(0, kBytesMax);
-    for (std::uint64_t seed = 1; seed <= kEach; ++seed) {
+    for (std::uint64_t seed = 1; seed <= each; ++seed) {
       std::cerr << "fuzz_" << GetParam().name << ": " << path.string() << ", seed " << seed << '\n';
       text = mutator.mutated(text, kBytesMax, seed);
       ASSERT_LE(text.size(), kBytesMax);

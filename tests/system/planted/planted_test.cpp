@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/sim/storm/storm_policies.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::tests {
 namespace {
@@ -34,6 +35,22 @@ std::vector<Bug> bugs_for_storms() {
   return bugs;
 }
 
+/// Seeds that found a bug when this was written, of those that others find late or slowly. They are
+/// tried first, so that the search is short; in the long form it begins with the first seed.
+std::uint64_t seed_to_begin_with(Bug bug) {
+  if (count_of(0, 1) == 1) return 1;
+  switch (bug) {
+    case Bug::AdoptNothing:
+      return 51;
+    case Bug::IncidentWindowWrong:
+      return 142;
+    case Bug::StartByNotCleared:
+      return 201;
+    default:
+      return 1;
+  }
+}
+
 struct Found {
   std::uint64_t seed = 0;
   std::string what;
@@ -49,7 +66,9 @@ std::optional<sim::Violation> violation_of(std::uint64_t seed, Bug bug) {
 
 // In the child: says which seed it tries, and what it found there.
 void hunt(Bug bug, int out) {
-  for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+  const std::uint64_t first = seed_to_begin_with(bug);
+  for (std::uint64_t tried = 0; tried < kSeedsMax; ++tried) {
+    const std::uint64_t seed = (first - 1 + tried) % kSeedsMax + 1;
     alarm(kSecondsASeed);
     dprintf(out, "%llu ", static_cast<unsigned long long>(seed));
     if (const auto found = violation_of(seed, bug)) {
