@@ -196,8 +196,7 @@ void OrreryPolicy::add_sizes(const ClusterView& view,
        devices *= 2, replicas *= 2)
     offer_up_to(replicas);
   const bool fills_nodes = of.node_size % each == 0;
-  for (std::int32_t nodes = 1; nodes <= of.nodes;
-       nodes += nodes < kNodesOneByOne ? 1 : nodes / 2) {
+  for (std::int32_t nodes = 1; nodes <= of.nodes; nodes += nodes < kNodesOneByOne ? 1 : nodes / 2) {
     const std::int32_t replicas = fills_nodes ? nodes * per_node : nodes * of.node_size / each;
     if (replicas > most) break;
     if (fills_nodes || nodes * of.node_size % each == 0) offer_up_to(replicas);

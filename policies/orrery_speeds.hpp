@@ -21,8 +21,8 @@ namespace orrery::policies {
 /// wrong: an observation that it foretold is not kept. Most fits are saved so.
 class SparseSpeed {
  public:
-  /// Parts of a step's time that the model may be wrong by: so many, or, where it is wrong of what it
-  /// was fitted to, so many times the root mean square of that.
+  /// Parts of a step's time that the model may be wrong by: so many, or, where it is wrong of what
+  /// it was fitted to, so many times the root mean square of that.
   static constexpr double kToleratedError = 0.1;
   static constexpr double kToleratedErrors = 2;
   /// Parts of a step's time by which jobs may differ that count as alike.

@@ -323,8 +323,8 @@ ThroughputObservation observed(int nodes, int replicas, int batch, double comput
   return {{nodes, replicas}, batch, compute, step};
 }
 
-// Steps that no model of its form foretells: with an odd number of replicas they take twice as long.
-// Another one that is as wrong says nothing new, which it would where the others are right.
+// Steps that no model of its form foretells: with an odd number of replicas they take twice as
+// long. Another one that is as wrong says nothing new, which it would where the others are right.
 TEST(SparseSpeed, IsNotSurprisedByErrorsThatItHasAnyway) {
   SparseSpeed even;
   SparseSpeed uneven;
