@@ -47,6 +47,7 @@ SqliteStore::~SqliteStore() {
 // Where the log could not be folded into the file, the mark guards it still.
 void SqliteStore::forget_mark() {
   insert_ = SqliteStatement();
+  version_ = SqliteStatement();
   database_.close();
   std::error_code code;
   if (!std::filesystem::exists(log_of(database_.path()), code) && !code) mark_.remove();
@@ -132,7 +133,12 @@ Status SqliteStore::prepare() {
   writer_ = tail_.leader;  // The writer stays the same until another epoch begins.
   last_ = durable_ = tail_.last;
   if (Status reaches = check_against_mark(); !reaches) return reaches;
-  if (access_ == Access::ReadOnly) return Done{};
+  if (access_ == Access::ReadOnly) {
+    Result<SqliteStatement> version = database_.statement("PRAGMA data_version");
+    if (!version) return version.errors();
+    version_ = std::move(*version);
+    return Done{};
+  }
   if (lock_) {
     if (Status sound = check_all(); !sound) return sound;
     Result<JournalMark> mark = JournalMark::open(database_.path());
@@ -241,19 +247,31 @@ Status SqliteStore::commit() {
 Status SqliteStore::read_from(Sequence first,
                               const std::function<bool(const StoredRecord&)>& visit) {
   if (first.value == 0) first = Sequence{1};
-  if (access_ == Access::ReadOnly) {
-    // The writer may have pruned since.
-    Result<JournalTail> now = read_tail(database_, layout_);
-    if (!now) return now.errors();
-    tail_ = std::move(*now);
-    last_ = durable_ = tail_.last;
-  }
+  if (access_ == Access::ReadOnly)
+    if (Status known = follow_writer(); !known) return known;
   if (first <= tail_.pruned) {
     bool more = true;
     if (Status read = read_archive(first, visit, more); !read || !more) return read;
     first = tail_.pruned.next();
   }
   return first > last_ ? Status(Done{}) : read_file(first, visit);
+}
+
+// One that follows a writer asks many times a second, mostly in vain: a statement that is ready
+// tells whether anything was committed since, and the tail is read where something was. The writer
+// may have pruned then.
+Status SqliteStore::follow_writer() {
+  version_.reset();
+  if (version_.step() != SQLITE_ROW) return database_.last_error("asking for changes");
+  const std::int64_t version = version_.integer(0);
+  version_.reset();
+  if (version == seen_version_) return Done{};
+  Result<JournalTail> now = read_tail(database_, layout_);
+  if (!now) return now.errors();
+  tail_ = std::move(*now);
+  last_ = durable_ = tail_.last;
+  seen_version_ = version;
+  return Done{};
 }
 
 /// The records of the archive up to the first that is in this file. `more`: all were wanted.

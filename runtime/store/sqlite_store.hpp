@@ -132,6 +132,7 @@ class SqliteStore final : public StateStore {
   Status begin_group();
   Status refuse_if_deposed();
   Status insert_record(const StoredRecord& record);
+  Status follow_writer();
   Status commit();
   Status fail(const Error& cause);
   Status refuse_if_broken() const;
@@ -151,8 +152,10 @@ class SqliteStore final : public StateStore {
   Pruning pruning_;
   std::int64_t layout_ = kStoreVersion;
   SqliteStatement insert_;
-  JournalTail tail_;  ///< Of the open group, where there is one.
-  Epoch writer_;      ///< Of the last append.
+  SqliteStatement version_;                   ///< Of a reader: changes with what others commit,
+  std::optional<std::int64_t> seen_version_;  ///< and what it was when the tail was read last.
+  JournalTail tail_;                          ///< Of the open group, where there is one.
+  Epoch writer_;                              ///< Of the last append.
   Sequence last_;
   Sequence durable_;
   Digest last_chain_;                         ///< Of the last record appended here.

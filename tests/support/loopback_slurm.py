@@ -60,7 +60,7 @@ def wait_for(holds, what):
             return found
         if time.monotonic() - begun > PATIENCE_S:
             raise AssertionError(f"{what} did not come within {PATIENCE_S} s")
-        time.sleep(0.05)
+        time.sleep(0.15)  # Mostly it is a command of Slurm that looks.
 
 
 def free_ports(count):

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Runs small traces at every level of fidelity and prints how their results differ, as Markdown.
 
-    tools/bench/fidelity_table.py ORRERY [--levels L0,L1,L2,L3] [--check] [SCENARIO ...]
+    tools/bench/fidelity_table.py ORRERY [--levels L0,L1,L2,L3] [--check] [--sample N] [--seed S] [SCENARIO ...]
 
 ORRERY is the program; scenarios default to scenarios/network/mix_*.yaml of this repository. Times
 of jobs are means over all jobs; percentages are against L2. With --check the program exits with 1
 where L1 is more than 3 % off L2 on a trace whose links L1 does not find saturated (those where L1
-takes as long as L0), or where a level was not to be had.
+takes as long as L0), or where a level was not to be had. With --sample N so many of the scenarios are run,
+drawn by a seed that is printed.
 """
 
 import argparse
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -88,9 +90,15 @@ def main():
     parser.add_argument("scenarios", nargs="*", type=pathlib.Path)
     parser.add_argument("--levels", default="L0,L1,L2,L3")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     arguments = parser.parse_intermixed_args()
     levels = arguments.levels.split(",")
     scenarios = arguments.scenarios or sorted((ROOT / "scenarios/network").glob("mix_*.yaml"))
+    if arguments.sample:
+        print(f"seed {arguments.seed}")
+        drawn = random.Random(arguments.seed).sample(scenarios, min(arguments.sample, len(scenarios)))
+        scenarios = sorted(drawn)
     table = {path.stem: rows(arguments.program, path, levels) for path in scenarios}
     print_table(table, levels)
     found = unmet(table) if arguments.check else []

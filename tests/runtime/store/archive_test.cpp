@@ -65,6 +65,35 @@ TEST_F(Archive, ReadingBeginsAndEndsWhereItIsToldTo) {
   }
 }
 
+TEST_F(Archive, AReaderFollowsWhatIsAppendedAndPrunedMeanwhile) {
+  const std::unique_ptr<SqliteStore> writer = open(Access::Append, Pruning::Archive);
+  ASSERT_TRUE(payloads_.append(*writer, 5).has_value());
+  ASSERT_TRUE(writer->sync().has_value());
+  const std::unique_ptr<SqliteStore> reader = open(Access::ReadOnly);
+  std::uint64_t seen = 0;
+  const auto follow = [&] {
+    return reader->read_from(Sequence{seen + 1}, [&](const StoredRecord& record) {
+      EXPECT_EQ(record.sequence, Sequence{++seen});
+      return true;
+    });
+  };
+  for (std::uint64_t snapshots = 0; snapshots < 5; ++snapshots) {
+    const std::uint64_t written = 5 * (snapshots + 1);
+    for (int again = 0; again < 3; ++again) {
+      ASSERT_TRUE(follow().has_value());
+      EXPECT_EQ(seen, written);
+      EXPECT_EQ(reader->last(), Sequence{written});
+    }
+    ASSERT_TRUE(
+        writer->save_snapshot({writer->last(), payloads_.chain(), kRecordVersion, {}}).has_value());
+    ASSERT_TRUE(follow().has_value());
+    EXPECT_EQ(reader->pruned(), writer->pruned());
+    ASSERT_TRUE(payloads_.append(*writer, 5).has_value());
+    ASSERT_TRUE(writer->sync().has_value());
+  }
+  EXPECT_GT(reader->pruned(), Sequence{0});
+}
+
 TEST_F(Archive, IsMissedWhereItIsNotThere) {
   write(Pruning::Archive, 3, 10);
   std::filesystem::remove(archive());

@@ -4,6 +4,8 @@
 Usage: determinism_test.py ORRERY ROOT            compare with digests.json
        determinism_test.py ORRERY ROOT --bless    write what the program gives now into it
 
+Those of digests.json that are marked `long` are looked at where ORRERY_LONG is set.
+
 A digest is of the whole journal and of the state that it leads to, so any change of what the core
 or a policy decides, or of how records are written, changes it. Then look at what changed, and bless
 with the commit that meant it.
@@ -44,6 +46,8 @@ class Digests(unittest.TestCase):
 
     def compare(self, environment):
         for pin in json.loads(PINS.read_text()):
+            if "long" in pin and "ORRERY_LONG" not in os.environ:
+                continue
             level = pin.get("fidelity", "L0")
             with self.subTest(scenario=pin["scenario"], policy=pin["policy"], level=level):
                 digest = run(PROGRAM, ROOT, pin, environment)
@@ -62,15 +66,15 @@ class Digests(unittest.TestCase):
         def digests(parallel):
             done = subprocess.run(
                 [PROGRAM, "compare", ROOT / "scenarios/network/mix_busy.yaml", "--world", "sim",
-                 "--policies", "fifo,easy", "--seeds", "1..3", "--parallel", parallel, "--json"],
+                 "--policies", "fifo,easy", "--seeds", "1..2", "--parallel", parallel, "--json"],
                 capture_output=True, text=True, check=False)
             if "without SimGrid" in done.stderr:
                 self.skipTest("no SimGrid")
             return [each["state_digest"] for each in json.loads(done.stdout)["results"]]
 
         alone = digests("1")
-        self.assertEqual(len(alone), 6)
-        self.assertEqual(len(set(alone)), 6)
+        self.assertEqual(len(alone), 4)
+        self.assertEqual(len(set(alone)), 4)
         self.assertEqual(alone, digests("2"))
 
 

@@ -22,7 +22,7 @@ name: made
 policy: fifo
 cluster: {nodes: 4, gpus_per_node: 8, gpu: v100}
 workload:
-  generator: {preset: philly-like, jobs: 10000, arrivals: {load: 1}, preemptible_share: 1}
+  generator: {preset: philly-like, jobs: 4000, arrivals: {load: 1}, preemptible_share: 1}
 """
 # One after the other, so that some have ended while others have not begun.
 WORDS = ["--policies", "fifo", "--parallel", "1"]
@@ -122,7 +122,7 @@ class InterruptedTest(unittest.TestCase):
 
     def test_runs_of_other_input_are_done_again(self):
         self.interrupt(signal.SIGKILL)
-        self.scenario.write_text(SCENARIO.replace("nodes: 4", "nodes: 6").replace("10000", "50"))
+        self.scenario.write_text(SCENARIO.replace("nodes: 4", "nodes: 6").replace("4000", "50"))
         done = self.compare("--out", self.out, "--seeds=3..4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("earlier comparison", done.stderr)

@@ -13,6 +13,10 @@ import unittest
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from drawn import drawn  # noqa: E402
+
 EXAMPLE = ROOT / "docs/examples/search/grpo.yaml"
 
 
@@ -54,7 +58,7 @@ class PlaceSearch(unittest.TestCase):
 
     def test_a_job_with_the_placement_that_was_found_is_one(self):
         """The texts go into a scenario's roles as they are."""
-        for one in self.candidates(EXAMPLE, "--top", 40)["candidates"]:
+        for one in drawn(self.candidates(EXAMPLE, "--top", 40)["candidates"], 5, lambda one: [one["mode"]]):
             roles = {name: {"placement": role["placement"]} for name, role in one["roles"].items()}
             scenario = {"cluster": {"nodes": 2, "gpus_per_node": 8, "gpu": "h100"},
                         "jobs": [{"name": "found", "roles": roles, "work": "60s", "take_turns": one["take_turns"]}]}
