@@ -9,6 +9,7 @@ Usage: examples_test.py PROGRAM ROOT [--in first_pages|last_pages|help|tables] [
 """
 
 import functools
+import json
 import os
 import pathlib
 import re
@@ -20,6 +21,8 @@ import sys
 import tempfile
 import threading
 import unittest
+import urllib.error
+import urllib.request
 
 import given
 import printed
@@ -46,6 +49,8 @@ LACKS = re.compile(r"this program was built without|shared/traces/\S+: \S+ canno
 
 @functools.cache
 def all_printed():
+    if PLACE.endswith("_pages"):  # Help texts are a start of the program each.
+        return printed.of_pages(ROOT)
     return [*printed.of_pages(ROOT), *printed.of_help(PROGRAM),
             *(each for name in BESIDE for each in printed.of_worker_help(PROGRAM.parent / name))]
 
@@ -108,18 +113,29 @@ class ExamplesTest(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.addClassCleanup(lambda: cls.cluster.close())
         cls.stages = {}
-        cls.cluster = None
-        cls.renew_cluster()
-
-    @classmethod
-    def renew_cluster(cls):
-        """Controller and agents without any job."""
-        if cls.cluster:
-            cls.cluster.close()
+        # One for all: what an example needs is a cluster without jobs, or with `train` alone.
         cls.cluster = Cluster(PROGRAM, "--agents", 2)
         cls.environment = {**cls.cluster.environment, "NO_COLOR": "1",
                            "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
         cls.job = "none"
+
+    def asked(self, path, method="GET", text=None):
+        """What the controller answers, as text: without a start of the program. None where there is no such thing."""
+        request = urllib.request.Request(self.environment["ORRERY_SERVER"] + "/api/v1/" + path, method=method,
+                                         data=text and text.encode())
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise AssertionError(f"{method} {path}: {error.read().decode()}") from error
+
+    def delete_all_jobs(self):
+        for job in json.loads(self.asked("jobs"))["jobs"]:
+            path = "jobs/" + job["name"].removeprefix("default.")
+            self.asked(path, "DELETE")
+            wait_until("the job to be gone", lambda path=path: self.asked(path) is None)
 
     def stage(self, source):
         """Lines of one page, and those of all help texts, share a folder."""
@@ -133,15 +149,14 @@ class ExamplesTest(unittest.TestCase):
         if self.job == text:
             return
         if self.job != "none":
-            self.renew_cluster()
+            self.delete_all_jobs()
         ExamplesTest.job = text
         if text == "none":
             return
-        done = self.cluster.orrery("submit", self.cluster.write("train.yaml", text))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIsNotNone(self.asked("jobs?file=train.yaml", "POST", text))
         # Its workers have written, too: what shows logs has something to show.
-        wait_until("the job to run", lambda: self.cluster.job("train").get("phase") == "Running")
-        wait_until("its first words", lambda: self.cluster.orrery("logs", "train").stdout)
+        wait_until("the job to run", lambda: json.loads(self.asked("jobs/train"))["phase"] == "Running")
+        wait_until("its first words", lambda: self.asked("jobs/train/logs"))
 
     def fill_in(self, text):
         for name, value in [("{folder}", self.place.folder), ("{up}", self.cluster.state),
@@ -176,7 +191,7 @@ class ExamplesTest(unittest.TestCase):
 
         def has_come():
             if comes.joins:
-                return comes.joins in self.cluster.orrery("get", "nodes", "--names").stdout.split()
+                return comes.joins in [node["name"] for node in json.loads(self.asked("nodes"))["nodes"]]
             return re.search(comes.until, "".join(said), re.MULTILINE)
         try:
             wait_until(f"{command!r} to do what it says; it said: {said}",
