@@ -8,6 +8,10 @@ const kFlags = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
   "--hide-scrollbars", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--remote-debugging-pipe",
+  // Processes and services that a page from a file does without.
+  "--no-zygote", "--in-process-gpu", "--disable-software-rasterizer", "--disable-breakpad", "--disable-crash-reporter",
+  "--disable-component-extensions-with-background-pages", "--disable-default-apps", "--mute-audio", "--no-pings",
+  "--disable-features=site-per-process,Translate,OptimizationHints,MediaRouter",
 ];
 
 /** One browser with a fresh profile; `close` ends it and removes the profile. */
