@@ -71,11 +71,6 @@ function(orrery_time_limit variable seconds)
   set(${variable} ${seconds} PARENT_SCOPE)
 endfunction()
 
-# What precedes an interpreter of tests: all of them share what they have compiled, in the build and not
-# beside the sources.
-set(ORRERY_PYTHON_ENVIRONMENT ${CMAKE_COMMAND} -E env --unset=PYTHONDONTWRITEBYTECODE
-    PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/python_bytecode)
-
 # GoogleTest and what it includes, read once: two thirds of what a small test takes to compile.
 # tools/checks/standalone.py compiles without it and so finds a missing include.
 if(ORRERY_TESTS)
@@ -92,8 +87,7 @@ endif()
 # Whether this user may make network namespaces: tests that count on ports of theirs get one each then.
 if(ORRERY_TESTS AND NOT DEFINED ORRERY_OWN_NETWORKS)
   execute_process(
-    COMMAND ${ORRERY_PYTHON_ENVIRONMENT}
-            ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/own_network.py
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/own_network.py
     RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
   if(refused)
     message(STATUS "Tests that count on ports of theirs run one at a time: no network namespaces here")
@@ -116,7 +110,7 @@ function(orrery_python_test name script)
     list(PREPEND program ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/own_network.py)
   endif()
   add_test(NAME ${name}
-    COMMAND ${ORRERY_PYTHON_ENVIRONMENT} ${program} ${arg_UNPARSED_ARGUMENTS})
+    COMMAND ${program} ${arg_UNPARSED_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
   if(arg_COST)
     set_tests_properties(${name} PROPERTIES COST ${arg_COST})
