@@ -10,10 +10,11 @@ Debian would install for it, without what is only recommended, and each file of 
   - pkg-config read: .pc files with all that they require in turn
 has to belong to one of those packages. What does not is printed by package, with a file and its user.
 
-Usage: package_closure.py [--target TARGET] BUILD PROGRAM [OPTION ...]
+Usage: package_closure.py [--target TARGET] [--finds NAME] BUILD PROGRAM [OPTION ...]
   BUILD     a build folder of Ninja in which everything, or TARGET, has been built
   PROGRAM   prints the names of the packages, as tools/packages --list does
   --target  judge the compilations and commands behind TARGET alone
+  --finds   the package NAME, taken out of the list, must be found missing, or it is an offence of this program
 Exit status: 0 all belong, 1 some do not, 2 it could not be found out, 77 nothing to compare with here.
 """
 
@@ -321,6 +322,7 @@ def uses_of(build: pathlib.Path, target: str | None, cache: dict[str, str]) -> l
 def main() -> int:
     parser = argparse.ArgumentParser(usage=__doc__.split("Usage: ", maxsplit=1)[1])
     parser.add_argument("--target")
+    parser.add_argument("--finds")
     parser.add_argument("--apt-lists", type=pathlib.Path, default=APT_LISTS, help=argparse.SUPPRESS)
     parser.add_argument("--dpkg-info", type=pathlib.Path, default=DPKG_INFO, help=argparse.SUPPRESS)
     parser.add_argument("build", type=pathlib.Path)
@@ -343,6 +345,11 @@ def main() -> int:
     closure = closure_of(names, arguments.apt_lists)
     owners = owners_of({use.path for use in uses}, arguments.dpkg_info)
     found = offences(uses, owners, closure, Outside(cache))
+    if arguments.finds:
+        fewer = closure_of([name for name in names if name != arguments.finds], arguments.apt_lists)
+        if not any(line.startswith(f"{arguments.finds}: /") for line in
+                   offences(uses, owners, fewer, Outside(cache))):
+            found.append(f"package_closure.py: without {arguments.finds} in the list nothing is found missing")
     print("\n".join(found) or f"{len(uses)} files of the system all belong to the {len(closure)} "
           f"packages that {len(names)} names bring to an empty Debian")
     return 1 if found else 0
