@@ -4,17 +4,23 @@ stand in it, and what is refused. Skipped (77) without esbuild.
 Usage: bundle_test.py ROOT
 """
 
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 import unittest
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 PAGE = ROOT / "sim/reports/page"
 ESBUILD = shutil.which("esbuild")
+sys.path.insert(0, str(PAGE))
+
+import bundle  # noqa: E402
+
 DEBIAN = pathlib.Path("/usr/share/nodejs"), pathlib.Path("/usr/share/doc")
 
 ISC = "License: ISC\n Permission to use\n copyright is granted.\n .\n No warranty.\n"
@@ -67,10 +73,28 @@ class Bundle(unittest.TestCase):
     def run_bundle(self, source=None, modules=None, doc=None):
         output = self.folder / "page.html"
         output.unlink(missing_ok=True)
-        done = subprocess.run(
-            [sys.executable, PAGE / "bundle.py", "--esbuild", ESBUILD, "--modules",
-             modules or self.modules, "--doc", doc or self.doc, "--depfile", self.folder / "page.d",
-             source or self.source, output], check=False, capture_output=True, text=True)
+        words = ["bundle.py", "--esbuild", ESBUILD, "--modules", modules or self.modules, "--doc", doc or self.doc,
+                 "--depfile", self.folder / "page.d", source or self.source, output]
+        # A fork of this interpreter: it says what it says, and what esbuild says, on an output of its own.
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+            child = os.fork()
+            if child == 0:
+                os.dup2(said.fileno(), 2)
+                sys.argv = list(map(str, words))
+                code = 1
+                try:
+                    bundle.main()
+                    code = 0
+                except SystemExit as ended:
+                    print(ended, file=sys.stderr)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    sys.stderr.flush()
+                    os._exit(code)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            said.seek(0)
+            done = subprocess.CompletedProcess(words, code, stderr=said.read())
         return done, output.read_text(encoding="utf-8") if output.exists() else None
 
     def page(self, **where) -> str:
