@@ -248,10 +248,14 @@ void Shim::kill_once() {
 /// now.
 void Shim::clear_away() {
   while (true) {
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    pid_t reaped = 0;
+    while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
     }
+    // Who has no child has no descendant: what loses its parent becomes our child. So there is no
+    // need to look through all processes of the host.
+    const bool is_alone = reaped < 0 && errno == ECHILD;
     take_output();
-    if (descendants_of(getpid()).empty() &&
+    if ((is_alone || descendants_of(getpid()).empty()) &&
         (launch_.cgroup.empty() || cgroup_is_empty(launch_.cgroup)))
       break;
     kill_once();

@@ -23,11 +23,10 @@ class AdoptionTest : public AgentTest {
     controller_.start_job(kJob, role_of(script), 1, Incarnation{1});
   }
 
-  /// Two workers; the first ends with 3, as its successor does, and the second, which waits for the
-  /// file `go` and then ends with 6, takes over its place. The second's processes.
+  /// Two workers; the first ends with 3, as its successor does, and the second, which waits at the
+  /// gate `go` and then ends with 6, takes over its place. The second's processes.
   WorkerProcesses start_one_that_moves() {
-    const RoleSpec role = role_of("[ $RANK = 0 ] && exit 3; while [ ! -e " + path("go") +
-                                  " ]; do sleep 0.01; done; exit 6");
+    const RoleSpec role = role_of("[ $RANK = 0 ] && exit 3; " + go_.wait() + "; exit 6");
     EXPECT_TRUE(controller_.until_welcomed());
     controller_.start_job(kJob, role, 2, Incarnation{1});
     EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
@@ -78,6 +77,8 @@ class AdoptionTest : public AgentTest {
     controller_.set([&](const StubController& c) { count = c.hellos_.size(); });
     return count;
   }
+
+  Gate go_{path("go")};
 };
 
 TEST_F(AdoptionTest, RunsAWorkerAndTellsItsEnd) {
@@ -104,7 +105,7 @@ TEST_F(AdoptionTest, AProgramThatIsNotThereIsALaunchFailure) {
 }
 
 TEST_F(AdoptionTest, ARestartedAgentTakesItsWorkersOver) {
-  start("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5");
+  start(go_.wait() + "; exit 5");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const ProcessId worker = agent_.processes("7-1-0").worker;
   replace_agent([] {});
@@ -114,17 +115,17 @@ TEST_F(AdoptionTest, ARestartedAgentTakesItsWorkersOver) {
     EXPECT_LT(c.hellos_.front().session, c.hellos_.back().session);
     EXPECT_EQ(c.beats_.back().workers.size(), 1u);
   });
-  std::ofstream(path("go")) << "go";
+  go_.open();
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller_.exit_code_of(kJob), 5);
 }
 
 TEST_F(AdoptionTest, AnEndWhileNoAgentLivedIsKnown) {
-  start("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 6");
+  start(go_.wait() + "; exit 6");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const ProcessId shim = agent_.processes("7-1-0").shim;
   replace_agent([&] {
-    std::ofstream(path("go")) << "go";
+    go_.open();
     EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
   });
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
@@ -138,21 +139,21 @@ TEST_F(AdoptionTest, AWorkerThatMovedToWhereALaterStartFailedIsTakenOver) {
   replace_agent([] {});
   expect_moved(WorkerFact::Ready, 0);
   EXPECT_TRUE(is_alive(worker));
-  std::ofstream(path("go")) << "go";
+  go_.open();
   expect_moved(WorkerFact::Exited, 6);
 }
 
 TEST_F(AdoptionTest, TheEndOfAWorkerThatMovedToWhereALaterStartFailedIsKnown) {
   const ProcessId shim = start_one_that_moves().shim;
   replace_agent([&] {
-    std::ofstream(path("go")) << "go";
+    go_.open();
     EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
   });
   expect_moved(WorkerFact::Exited, 6);
 }
 
 TEST_F(AdoptionTest, ADeadShimIsALostWorkerAndNothingIsLeft) {
-  start(leave_a_stray(path("stray")) + "trap '' TERM; while :; do sleep 0.01; done");
+  start(leave_a_stray(path("stray")) + "trap '' TERM; exec sleep 1000");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const pid_t stray_pid = stray();
   const WorkerProcesses processes = agent_.processes("7-1-0");
@@ -163,7 +164,7 @@ TEST_F(AdoptionTest, ADeadShimIsALostWorkerAndNothingIsLeft) {
 }
 
 TEST_F(AdoptionTest, ShimAndAgentKilledTogether) {
-  start(leave_a_stray(path("stray")) + "trap '' TERM; while :; do sleep 0.01; done");
+  start(leave_a_stray(path("stray")) + "trap '' TERM; exec sleep 1000");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const pid_t stray_pid = stray();
   const WorkerProcesses processes = agent_.processes("7-1-0");
@@ -177,7 +178,7 @@ TEST_F(AdoptionTest, ShimAndAgentKilledTogether) {
 }
 
 TEST_F(AdoptionTest, ANewStartWaitsForWhatADeadShimHasLeft) {
-  start(leave_a_stray(path("stray")) + "while :; do sleep 0.01; done");
+  start(leave_a_stray(path("stray")) + "exec sleep 1000");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const pid_t stray_pid = stray();
   const ProcessId shim = agent_.processes("7-1-0").shim;
@@ -193,7 +194,7 @@ TEST_F(AdoptionTest, ANewStartWaitsForWhatADeadShimHasLeft) {
 }
 
 TEST_F(AdoptionTest, StopKillsWhoIgnoresIt) {
-  start("trap '' TERM; echo up; while :; do sleep 0.01; done");
+  start("trap '' TERM; echo up; exec sleep 1000");
   line_of(agent_.folder_of("7-1-0") + "/log");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   WorkerStop stop;
@@ -206,7 +207,7 @@ TEST_F(AdoptionTest, StopKillsWhoIgnoresIt) {
 }
 
 TEST_F(AdoptionTest, AStoppedShimCannotHoldAKillUp) {
-  start("trap '' TERM; echo up; while :; do sleep 0.01; done");
+  start("trap '' TERM; echo up; exec sleep 1000");
   line_of(agent_.folder_of("7-1-0") + "/log");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const WorkerProcesses processes = agent_.processes("7-1-0");
@@ -221,7 +222,7 @@ TEST_F(AdoptionTest, AStoppedShimCannotHoldAKillUp) {
 }
 
 TEST_F(AdoptionTest, AnAgentThatIsAskedToEndLeavesItsWorkers) {
-  start("while :; do sleep 0.01; done");
+  start("exec sleep 1000");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const ProcessId worker = agent_.processes("7-1-0").worker;
   EXPECT_EQ(agent_.kill(SIGTERM), 0);
@@ -232,7 +233,7 @@ TEST_F(AdoptionTest, AnAgentThatTakesItsWorkersWithItLeavesNothing) {
   agent_.kill(SIGKILL);
   agent_.options = {"kill-workers"};
   agent_.start();
-  start(leave_a_stray(path("stray")) + "trap '' TERM; while :; do sleep 0.01; done");
+  start(leave_a_stray(path("stray")) + "trap '' TERM; exec sleep 1000");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const pid_t stray_pid = stray();
   const WorkerProcesses processes = agent_.processes("7-1-0");
@@ -263,7 +264,7 @@ TEST_F(AdoptionTest, ACleanedJobIsNotToldAgain) {
 }
 
 TEST_F(AdoptionTest, AnotherClustersWorkersAreKilledAndForgotten) {
-  start("while :; do sleep 0.01; done");
+  start("exec sleep 1000");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const ProcessId worker = agent_.processes("7-1-0").worker;
   controller_.set([](StubController& c) {

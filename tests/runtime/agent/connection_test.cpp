@@ -17,6 +17,7 @@ class ConnectionTest : public ::testing::Test {
   std::string address(const std::string& name) const { return "unix:" + path(name); }
 
   Scratch scratch_{"line"};
+  Gate go_{path("go")};
 };
 
 TEST_F(ConnectionTest, ControllersAreTriedInTurn) {
@@ -44,8 +45,7 @@ TEST_F(ConnectionTest, AControllerThatComesBackFindsEverythingAsItWas) {
   AgentProcess agent(path("state"), address("link"));
   agent.start();
   ASSERT_TRUE(controller->until_welcomed());
-  controller->start_job(
-      kJob, role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done"), 1, Incarnation{1});
+  controller->start_job(kJob, role_of(go_.wait()), 1, Incarnation{1});
   controller->start_job(JobId{8}, role_of("exit 9"), 1, Incarnation{1});
   ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
   ASSERT_TRUE(controller->until_report(JobId{8}, WorkerFact::Exited));
@@ -58,7 +58,7 @@ TEST_F(ConnectionTest, AControllerThatComesBackFindsEverythingAsItWas) {
     return !c.beats_.empty() && c.beats_.back().epoch == Epoch{2} &&
            c.beats_.back().workers.size() == 1;
   }));
-  std::ofstream(path("go")) << "go";
+  go_.open();
   EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
 }
 
@@ -67,10 +67,7 @@ TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
   AgentProcess agent(path("state"), address("link"));
   agent.start();
   ASSERT_TRUE(controller->until_welcomed());
-  controller->start_job(kJob,
-                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
-                        1,
-                        Incarnation{1});
+  controller->start_job(kJob, role_of(go_.wait() + "; exit 5"), 1, Incarnation{1});
   ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
   controller.reset();
   controller = std::make_unique<StubController>(address("link"));
@@ -80,7 +77,7 @@ TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
            c.beats_.back().session == c.hellos_.back().session &&
            c.hellos_.back().session > c.hellos_.front().session;
   }));
-  std::ofstream(path("go")) << "go";
+  go_.open();
   EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller->exit_code_of(kJob), 5);
 }
@@ -90,10 +87,7 @@ TEST_F(ConnectionTest, ARefusedSessionIsFollowedByAHigherOneAndNoWorkerEnds) {
   AgentProcess agent(path("state"), address("link"));
   agent.start();
   ASSERT_TRUE(controller->until_welcomed());
-  controller->start_job(kJob,
-                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
-                        1,
-                        Incarnation{1});
+  controller->start_job(kJob, role_of(go_.wait() + "; exit 5"), 1, Incarnation{1});
   ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
   std::uint64_t above = 0;
   controller->set(
@@ -111,7 +105,7 @@ TEST_F(ConnectionTest, ARefusedSessionIsFollowedByAHigherOneAndNoWorkerEnds) {
     EXPECT_EQ(c.hellos_.front().folder_id, c.hellos_.back().folder_id);
     EXPECT_FALSE(c.hellos_.front().unknown) << "it was welcomed before";
   });
-  std::ofstream(path("go")) << "go";
+  go_.open();
   EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller->exit_code_of(kJob), 5);
 }
@@ -121,14 +115,11 @@ TEST_F(ConnectionTest, AnEndThatNoControllerHeardIsToldInTheSessionOfOtherDurati
   AgentProcess agent(path("state"), address("link"));
   agent.start();
   ASSERT_TRUE(controller->until_welcomed());
-  controller->start_job(kJob,
-                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
-                        1,
-                        Incarnation{1});
+  controller->start_job(kJob, role_of(go_.wait() + "; exit 5"), 1, Incarnation{1});
   ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
   const WorkerProcesses processes = agent.processes("7-1-0");
   controller.reset();
-  std::ofstream(path("go")) << "go";
+  go_.open();
   ASSERT_TRUE(eventually([&] { return ::kill(processes.shim.pid, 0) != 0; })) << "seen, reaped";
   controller = std::make_unique<StubController>(address("link"));
   controller->set([](StubController& c) { c.settings_.node_lease = Duration::seconds(20); });

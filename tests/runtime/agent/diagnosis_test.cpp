@@ -12,28 +12,6 @@ namespace diagnosis_tests {
 
 constexpr JobId kJob{7};
 
-/// Waits for the file "go" where GATE says so, says the lines of SAY, which begin with a hello, and
-/// ends with CODE. With WAIT it first prints what it hears until an error comes, and waits for
-/// "go" after it.
-const std::string kSpeaker =
-    "exec python3 -uc 'import socket, os, time\n"
-    "gate = os.environ[\"GO\"]\n"
-    "def wait():\n"
-    "  while not os.path.exists(gate): time.sleep(0.01)\n"
-    "late = os.environ[\"WAIT\"] == \"after\"\n"
-    "if not late: wait()\n"
-    "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
-    "hello = os.environ[\"HELLO\"].replace(\"TOKEN\", os.environ[\"ORRERY_TOKEN\"])\n"
-    "s.sendall((hello + os.environ[\"SAY\"]).encode())\n"
-    "if late:\n"
-    "  s.sendall(os.environ[\"OVER\"].encode())\n"
-    "  for line in s.makefile():\n"
-    "    print(line, end=\"\")\n"
-    "    if \"no role over\" in line: break\n"
-    "  wait()\n"
-    "os._exit(int(os.environ[\"CODE\"]))\n"
-    "'";
-
 class DiagnosisTest : public AgentTest {
  protected:
   void speak(const std::string& say, const std::string& wait, int code = 3) {
@@ -41,11 +19,12 @@ class DiagnosisTest : public AgentTest {
     JobSpec spec;
     spec.name = "default.speech";
     // A sub-master has a number among the roles, though nobody can blame it.
-    spec.roles = {role_of(kSpeaker), role_of("exec sleep 1000"), role_of("exec sleep 1000")};
-    spec.roles[0].environment = {{"HELLO",
+    spec.roles = {role_of(""), role_of("exec sleep 1000"), role_of("exec sleep 1000")};
+    spec.roles[0].command = {ORRERY_WORKER_IN_TEST, "speak"};
+    spec.roles[0].environment = {{"SAY",
                                   R"({"hello":{"worker":"7-1-0","token":"TOKEN"}})"
-                                  "\n"},
-                                 {"SAY", say},
+                                  "\n" +
+                                      say},
                                  // Answered in the order of what is kept; a line that is broken is
                                  // answered before.
                                  {"OVER",
@@ -61,7 +40,7 @@ class DiagnosisTest : public AgentTest {
     ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));
   }
 
-  void go() const { std::ofstream(path("go")) << "go"; }
+  void go() const { go_.open(); }
 
   std::string log() const { return text_of_file(agent_.folder_of("7-1-0") + "/log"); }
 
@@ -87,6 +66,8 @@ class DiagnosisTest : public AgentTest {
     controller_.set([](StubController& c) { c.reports_.clear(); });
     agent_.start();
   }
+
+  Gate go_{path("go")};
 };
 
 TEST_F(DiagnosisTest, TheLastOneGoesWithTheReport) {

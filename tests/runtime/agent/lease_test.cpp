@@ -9,16 +9,6 @@ namespace lease_tests {
 
 constexpr JobId kJob{7};
 
-/// Notes the time at which it lives, on the clock of leases, again and again, whatever it is told.
-const std::string kWitness =
-    "exec python3 -c 'import time, signal, os\n"
-    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-    "f = os.open(\"witness\", os.O_WRONLY | os.O_CREAT)\n"
-    "while True:\n"
-    "  os.pwrite(f, b\"%020d\" % time.clock_gettime_ns(time.CLOCK_BOOTTIME), 0)\n"
-    "  time.sleep(0.001)\n"
-    "'";
-
 class NodeLeaseTest : public AgentTest {
  protected:
   void SetUp() override {
@@ -26,7 +16,9 @@ class NodeLeaseTest : public AgentTest {
     controller_.settings_.fence_margin = Duration::seconds(2);
     AgentTest::SetUp();
     ASSERT_TRUE(controller_.until_welcomed());
-    controller_.start_job(kJob, role_of(kWitness), 1, Incarnation{1});
+    RoleSpec witness = role_of("");
+    witness.command = {ORRERY_WORKER_IN_TEST, "witness", "witness"};
+    controller_.start_job(kJob, witness, 1, Incarnation{1});
     ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
     ASSERT_TRUE(eventually([&] { return last_word().ns > 0; }));
   }

@@ -7,19 +7,23 @@ namespace orrery::runtime {
 namespace many_starts_tests {
 
 constexpr JobId kJob{8};
-constexpr std::uint32_t kCopies = 96;
+/// Some more than start at once.
+constexpr std::uint32_t kCopies = 72;
 
 class ManyStartsTest : public AgentTest {
  protected:
   void SetUp() override {
     AgentTest::SetUp();
     ASSERT_TRUE(controller_.until_welcomed());
+    sleeper_.command = {ORRERY_WORKER_IN_TEST, "pause"};
   }
+
+  RoleSpec sleeper_ = role_of("");
 };
 
 // More than start at once: the others wait for them, and none is refused.
 TEST_F(ManyStartsTest, FollowEachOther) {
-  controller_.start_job(kJob, role_of("exec sleep 1000"), kCopies, Incarnation{1});
+  controller_.start_job(kJob, sleeper_, kCopies, Incarnation{1});
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, kCopies));
   controller_.set([&](StubController& c) {
     for (const WorkersChanged& report : c.reports_) EXPECT_EQ(report.fact, WorkerFact::Running);
@@ -29,7 +33,7 @@ TEST_F(ManyStartsTest, FollowEachOther) {
 
 // A worker that has not been started yet can be stopped.
 TEST_F(ManyStartsTest, AStopReachesThoseThatWaitToStart) {
-  controller_.start_job(kJob, role_of("exec sleep 1000"), kCopies, Incarnation{1});
+  controller_.start_job(kJob, sleeper_, kCopies, Incarnation{1});
   StopWorkers stop{kJob, Generation{1}, Duration::zero(), {}};
   for (std::uint32_t i = 0; i < kCopies; ++i)
     stop.workers.push_back({Rank{i}, controller_.node_, Incarnation{1}, Rank{i}});

@@ -91,7 +91,7 @@ class RoleDemandsTest : public AgentTest {
                  "echo run >> " + path("prepared") +
                      "\nmkdir -p $ORRERY_ENVIRONMENT/bin $ORRERY_ENVIRONMENT/lib\n"
                      "echo \"VERSION = $1\" > $ORRERY_ENVIRONMENT/lib/thing.py\n"
-                     "printf '#!/bin/sh\\nPYTHONPATH=%s/lib exec python3 \"$@\"\\n' "
+                     "printf '#!/bin/sh\\nPYTHONPATH=%s/lib exec python3 -S \"$@\"\\n' "
                      "$ORRERY_ENVIRONMENT > $ORRERY_ENVIRONMENT/bin/python\n"
                      "chmod +x $ORRERY_ENVIRONMENT/bin/python\n");
   }
@@ -120,10 +120,9 @@ TEST_F(RoleDemandsTest, TwoVersionsOfAModuleSideBySideEachPreparedOnce) {
 }
 
 TEST_F(RoleDemandsTest, AnAgentThatDiesWhileItPreparesTakesTheRunOver) {
+  Gate go(path("go"));
   start_agent();
-  write_script("prepare",
-               "echo run >> " + path("prepared") + "\nwhile [ ! -e " + path("go") +
-                   " ]; do sleep 0.01; done\n");
+  write_script("prepare", "echo run >> " + path("prepared") + "\n" + go.wait() + "\n");
   RoleSpec role = role_of("echo $ORRERY_ENVIRONMENT; exit 0");
   role.isolation.key = "slow";
   role.isolation.prepare = {path("prepare")};
@@ -132,7 +131,7 @@ TEST_F(RoleDemandsTest, AnAgentThatDiesWhileItPreparesTakesTheRunOver) {
   agent_.kill(SIGKILL);
   start_agent();
   start(role, Incarnation{2});
-  std::ofstream(path("go")) << "go";
+  go.open();
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(log("7-2-0"), path("state/environments/slow") + "\n");
   EXPECT_EQ(text_of_file(path("prepared")), "run\n");

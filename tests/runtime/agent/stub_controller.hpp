@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -42,6 +44,7 @@ class StubController final : public LinkListener {
   void set(const std::function<void(StubController&)>& change) {
     const std::lock_guard lock(mutex_);
     change(*this);
+    changed_.notify_all();
   }
 
   // All below: under the lock, or before an agent is there.
@@ -71,6 +74,7 @@ class StubController final : public LinkListener {
     const std::lock_guard lock(mutex_);
     ++closed_;
     if (link == link_) welcomed_ = false;
+    changed_.notify_all();
   }
 
   void on_messages(LinkId link, std::vector<AgentMessage> messages) override {
@@ -78,6 +82,7 @@ class StubController final : public LinkListener {
     if (closing_) return;
     for (AgentMessage& message : messages)
       std::visit([&](auto& body) { take(link, body); }, message);
+    changed_.notify_all();
   }
 
   /// To the agent.
@@ -117,12 +122,10 @@ class StubController final : public LinkListener {
     order(StartWorkers{id, members.generation, copies, members.workers});
   }
 
-  /// Waits until a condition over what was said holds.
+  /// Waits until a condition over what was said holds, at most half a minute.
   bool until(const std::function<bool(const StubController&)>& holds) {
-    return eventually([&] {
-      const std::lock_guard lock(mutex_);
-      return holds(*this);
-    });
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return holds(*this); });
   }
 
   /// Until the agent may start workers.
@@ -189,6 +192,7 @@ class StubController final : public LinkListener {
   }
 
   std::mutex mutex_;
+  std::condition_variable changed_;
   LinkId link_;
   bool welcomed_ = false;  ///< The agent of `link_`, and its first beat is answered.
   bool closing_ = false;

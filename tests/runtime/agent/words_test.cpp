@@ -24,13 +24,7 @@ using ::testing::HasSubstr;
 constexpr JobId kJob{7};
 
 /// Says the lines of SAY, with its token for TOKEN, then prints every line that it hears.
-const std::string kSpeaker =
-    "exec python3 -uc 'import socket, os\n"
-    "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
-    "say = os.environ[\"SAY\"].replace(\"TOKEN\", os.environ[\"ORRERY_TOKEN\"])\n"
-    "s.sendall(say.encode() + b\"\\n\")\n"
-    "for line in s.makefile(): print(line, end=\"\")\n"
-    "'";
+const std::string kSpeaker = std::string(ORRERY_WORKER_IN_TEST) + " speak";
 
 const std::string kHello = "{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}\n";
 
@@ -46,7 +40,7 @@ class WordsTest : public AgentTest {
   void speak(const std::string& say) {
     JobSpec spec;
     spec.name = "default.speech";
-    spec.roles = {role_of(kSpeaker), role_of("sleep 1000")};
+    spec.roles = {role_of("exec " + kSpeaker), role_of("exec sleep 1000")};
     spec.roles[0].environment = {{"SAY", say}};
     spec.roles[0].master_of = RoleIndex{1};
     spec.roles[1].name = "led";
@@ -102,8 +96,8 @@ TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
   spec.name = "default.speech";
   spec.roles = {
       role_of("SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; export SAY; " +
-              kSpeaker.substr(5) + "; sleep 1000"),
-      role_of("sleep 1000")};
+              kSpeaker + "; exec sleep 1000"),
+      role_of("exec sleep 1000")};
   spec.roles[1].name = "led";
   controller_.start_job(kJob, spec, 2, Incarnation{1});
   const auto says = [&](Rank rank, WorkerFact fact) {
@@ -132,15 +126,14 @@ TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
 }
 
 TEST_F(WordsTest, AWorkerThatIsReadyAtHelloIsNotBefore) {
-  // It says hello once a file is there.
-  const std::string gate = agent_.folder_of("7-1-0") + "/gate";
+  const Gate gate(path("gate"));
   JobSpec spec;
   spec.name = "default.speech";
-  spec.roles = {role_of("until [ -e " + gate +
-                        " ]; do sleep 0.01; done; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":"
-                        "\"TOKEN\"}}'; export SAY; " +
+  spec.roles = {role_of(gate.wait() +
+                        "; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; "
+                        "export SAY; exec " +
                         kSpeaker),
-                role_of("sleep 1000")};
+                role_of("exec sleep 1000")};
   spec.roles[0].environment = {{"ORRERY_READY", "hello"}};
   spec.roles[1].name = "plain";
   controller_.start_job(kJob, spec, 2, Incarnation{1});
@@ -156,7 +149,7 @@ TEST_F(WordsTest, AWorkerThatIsReadyAtHelloIsNotBefore) {
   // The plain one was ordered last, and is up.
   ASSERT_TRUE(controller_.until(is_up(Rank{1})));
   controller_.set([&](StubController& c) { EXPECT_FALSE(is_up(Rank{0})(c)); });
-  std::ofstream(gate) << "open";
+  gate.open();
   EXPECT_TRUE(controller_.until(is_up(Rank{0})));
 }
 
@@ -274,20 +267,21 @@ class LogsTest : public AgentTest {
 };
 
 TEST_F(LogsTest, AFollowedLogGoesOnThroughRotationsToTheEnd) {
+  const Gate go(path("go"));
   controller_.start_job(kJob,
-                        role_of("echo begin; while [ ! -e " + path("go") +
-                                " ]; do sleep 0.01; done; for i in 1 2 3 4 5 6 7 8; do head -c "
-                                "199 /dev/zero | tr '\\0' $i; echo; sleep 0.15; done; echo end"),
+                        role_of("echo begin; " + go.wait() +
+                                "; for i in 1 2 3 4 5 6 7 8; do printf '%0199d\\n' $i; sleep 0.15; "
+                                "done; echo end"),
                         1,
                         Incarnation{1});
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   ask(1, 0, true);
   EXPECT_TRUE(controller_.until(
       [](const StubController& c) { return c.logs_.contains(1) && c.logs_.at(1) == "begin\n"; }));
-  std::ofstream(path("go")) << "go";
+  go.open();
   ASSERT_TRUE(has_ended(1));
   std::string all = "begin\n";
-  for (char digit = '1'; digit <= '8'; ++digit) all += std::string(199, digit) + "\n";
+  for (char digit = '1'; digit <= '8'; ++digit) all += std::string(198, '0') + digit + "\n";
   EXPECT_EQ(log(1), all + "end\n");
   // What has ended can still be looked at, also its tail across two files.
   ask(2, 0, false);

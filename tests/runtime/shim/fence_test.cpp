@@ -10,21 +10,11 @@ namespace {
 /// The margin that agents leave by default between their own lease and the controller's.
 constexpr Duration kMargin = Duration::seconds(2);
 
-/// Notes the time at which it lives, on the clock of leases, again and again, whatever it is told.
-const std::string kWitness =
-    "exec python3 -c 'import time, signal, os\n"
-    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-    "f = os.open(os.environ[\"WITNESS\"], os.O_WRONLY | os.O_CREAT)\n"
-    "while True:\n"
-    "  os.pwrite(f, b\"%020d\" % time.clock_gettime_ns(time.CLOCK_BOOTTIME), 0)\n"
-    "  time.sleep(0.001)\n"
-    "'";
-
 class FenceTest : public ::testing::Test {
  protected:
   void start_witness() {
-    folder_.launch().environment.push_back("WITNESS=" + folder_.path("witness"));
-    folder_.start(kWitness);
+    folder_.launch().command = {ORRERY_WORKER_IN_TEST, "witness", folder_.path("witness")};
+    folder_.start();
     ASSERT_TRUE(eventually([&] {
       renew();
       return last_word().ns > 0;

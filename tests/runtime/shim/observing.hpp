@@ -1,14 +1,17 @@
 // How a test sees what a process of its world has done.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace orrery::runtime {
 
@@ -18,7 +21,7 @@ inline std::string line_of(const std::filesystem::path& path) {
     std::ifstream in(path);
     std::string line;
     if (std::getline(in, line) && !in.eof()) return line;
-    sched_yield();
+    poll(nullptr, 0, 1);
   }
 }
 
@@ -45,6 +48,34 @@ class Scratch {
 
  private:
   std::filesystem::path path_;
+};
+
+/// What a process of the test waits at, without any work, until the test lets it through.
+class Gate {
+ public:
+  /// Nothing may lie at `path` yet.
+  explicit Gate(std::string path) : path_(std::move(path)) {
+    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0) << path_;
+    // Both of its ends: neither side waits for the other one to open it, and what was written
+    // stays.
+    end_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    EXPECT_GE(end_, 0) << path_;
+  }
+
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  ~Gate() { close(end_); }
+
+  /// The words of a shell that waits.
+  std::string wait() const { return "read -r _ < " + path_; }
+
+  /// Lets one through, now or when it comes.
+  void open() const { EXPECT_EQ(write(end_, "\n", 1), 1) << path_; }
+
+ private:
+  std::string path_;
+  int end_ = -1;
 };
 
 }  // namespace orrery::runtime

@@ -13,6 +13,7 @@
 #include "runtime/shim/cgroup.hpp"
 #include "runtime/shim/worker_remains.hpp"
 #include "tests/runtime/shim/worker_folder.hpp"
+#include "tests/support/long_form.hpp"
 #include "tests/support/small_disk.hpp"
 
 namespace orrery::runtime {
@@ -128,7 +129,7 @@ TEST_F(ShimTest, TheTailIsTheEndOfALongLog) {
 }
 
 TEST_F(ShimTest, AsksTheWorkerToEnd) {
-  folder_.start("trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.01; done");
+  folder_.start("trap 'echo bye; exit 3' TERM; echo up; sleep 1000 & wait");
   line_of(folder_.path("log"));
   kill(folder_.shim().pid, kShimAsk);
   EXPECT_EQ(folder_.wait_shim(), 0);
@@ -138,7 +139,7 @@ TEST_F(ShimTest, AsksTheWorkerToEnd) {
 
 TEST_F(ShimTest, KillsWhoDoesNotListen) {
   folder_.start("trap '' TERM; " + leave_a_stray(folder_.path("stray")) +
-                "echo up; while :; do sleep 0.01; done");
+                "echo up; exec sleep 1000");
   const pid_t stray_pid = stray();
   line_of(folder_.path("log"));
   kill(folder_.shim().pid, kShimAsk);
@@ -182,7 +183,7 @@ TEST_F(ShimTest, TheProcessIsOnRecordBeforeItsProgramRuns) {
 }
 
 TEST_F(ShimTest, TheWorkerDiesWithTheShim) {
-  folder_.start("trap '' TERM; while :; do sleep 0.01; done");
+  folder_.start("trap '' TERM; exec sleep 1000");
   ASSERT_TRUE(folder_.comes_up());
   const WorkerProcesses processes = folder_.processes();
   EXPECT_TRUE(is_alive(processes.worker));
@@ -192,7 +193,7 @@ TEST_F(ShimTest, TheWorkerDiesWithTheShim) {
 }
 
 TEST_F(ShimTest, WhatADeadShimLeavesBehindIsFound) {
-  folder_.start(leave_a_stray(folder_.path("stray")) + "while :; do sleep 0.01; done");
+  folder_.start(leave_a_stray(folder_.path("stray")) + "exec sleep 1000");
   const pid_t stray_pid = stray();
   folder_.kill_shim();
   EXPECT_TRUE(runs(stray_pid)) << "no parent death signal reaches it";
@@ -204,9 +205,10 @@ TEST_F(ShimTest, WhatADeadShimLeavesBehindIsFound) {
 TEST_F(ShimTest, WhoBecomesAnotherProgramAllTheTimeIsFound) {
   folder_.start("echo 'exec sh " + folder_.path("again") + "' > " + folder_.path("again") +
                 "; setsid sh -c 'echo $$ > " + folder_.path("stray") + "; exec sh " +
-                folder_.path("again") + "' > /dev/null 2>&1 & while :; do sleep 0.01; done");
+                folder_.path("again") + "' > /dev/null 2>&1 & exec sleep 1000");
   const pid_t stray_pid = stray();
-  for (int scans = 0; scans < 300; ++scans) {
+  const std::uint64_t wanted = tests::count_of(60, 300);
+  for (std::uint64_t scans = 0; scans < wanted; ++scans) {
     ProcessScan scan;
     const std::vector<ProcessId> found = scan.marked(folder_.launch().token);
     ASSERT_TRUE(std::any_of(
@@ -220,7 +222,7 @@ TEST_F(ShimTest, AControlGroupFindsWhoHidesItsMark) {
   if (base.empty()) GTEST_SKIP() << "no control group can be made here";
   folder_.launch().cgroup = base + "/orrery-" + folder_.launch().token;
   folder_.start("setsid env -i /bin/sh -c 'echo $$ > " + folder_.path("stray") +
-                "; exec /bin/sleep 1000' & while :; do sleep 0.01; done");
+                "; exec /bin/sleep 1000' & exec sleep 1000");
   const pid_t stray_pid = stray();
   folder_.kill_shim();
   EXPECT_TRUE(runs(stray_pid));
@@ -230,7 +232,7 @@ TEST_F(ShimTest, AControlGroupFindsWhoHidesItsMark) {
 }
 
 TEST_F(ShimTest, OneShimRunsAFolderAtATime) {
-  folder_.start("echo ran >> " + folder_.path("runs") + "; while :; do sleep 0.01; done");
+  folder_.start("echo ran >> " + folder_.path("runs") + "; exec sleep 1000");
   line_of(folder_.path("runs"));
   const ProcessId second = folder_.start_shim();
   int how = 0;
@@ -250,7 +252,7 @@ TEST_F(ShimTest, RunsAsAnotherUserAndStillDiesWithTheShim) {
   folder_.launch().user = 65534;
   folder_.launch().group = 65534;
   folder_.launch().working_directory = "/";
-  folder_.start("echo $(id -u) $(id -g) $(id -G); while :; do sleep 0.01; done");
+  folder_.start("echo $(id -u) $(id -g) $(id -G); exec sleep 1000");
   EXPECT_EQ(line_of(folder_.path("log")), "65534 65534 65534");
   const WorkerProcesses processes = folder_.processes();
   folder_.kill_shim();

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -25,12 +26,13 @@
 
 namespace orrery::runtime {
 
-/// Waits until `holds`, at most half a minute; whether it came to hold.
+/// Waits until `holds`, at most half a minute; whether it came to hold. What takes long is looked
+/// at less and less often.
 inline bool eventually(const std::function<bool()>& holds) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!holds()) {
+  for (int looks = 1; !holds(); ++looks) {
     if (std::chrono::steady_clock::now() > limit) return false;
-    poll(nullptr, 0, 1);
+    poll(nullptr, 0, std::min(1 + looks / 8, 10));
   }
   return true;
 }
