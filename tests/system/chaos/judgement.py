@@ -14,15 +14,15 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import PATIENCE_S, wait_until  # pylint: disable=wrong-import-position
 
-from witnesses import RANKS, Witnesses  # pylint: disable=wrong-import-position
+from witnesses import RANKS  # pylint: disable=wrong-import-position
 
 
 class Jobs:
     """`ask(path, body=None)` gives a controller's document, None where none takes requests."""
 
-    def __init__(self, ask, folder, seed, live, number=None, steps=(2, 5), more=""):
+    def __init__(self, ask, witnesses, seed, live, number=None, steps=(2, 5), more=""):
         self.ask = ask
-        self.witnesses = Witnesses(folder)
+        self.witnesses = witnesses
         self.seed = seed
         self.live = live      # At the same time.
         self.number = number  # In all; None: as many as are wanted until `no_more`.

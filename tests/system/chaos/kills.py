@@ -15,6 +15,7 @@ import sys
 import time
 
 from judgement import Jobs
+from witnesses import WORKER, Witnesses
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import (  # pylint: disable=wrong-import-position
@@ -49,7 +50,7 @@ class Strikes:
         self.cluster = Cluster(program, "--agents", LONG_AGENTS if is_long else AGENTS, "--set",
                                f"settings.node_lease={lease_s}s", "--set",
                                f"settings.fence_margin={fence_s}s", *kept)
-        self.jobs = Jobs(self.ask, self.cluster.folder / "witness", seed,
+        self.jobs = Jobs(self.ask, Witnesses(self.cluster.folder / "witness", program), seed,
                          LONG_LIVE_JOBS if is_long else LIVE_JOBS, None if is_long else jobs,
                          STEPS_LONG if is_long else STEPS)
         if not is_long:  # The last ones are long: there is something to kill until all kills are made.
@@ -86,7 +87,7 @@ class Strikes:
         self.random.shuffle(ranks)
         for rank in ranks:
             last = rank.starts[-1]
-            if "flock -n 9" in self.words_of(last.worker) and "orrery-shim" in self.words_of(last.shim):
+            if WORKER in self.words_of(last.worker) and "orrery-shim" in self.words_of(last.shim):
                 return rank, last.worker, last.shim
         return None
 

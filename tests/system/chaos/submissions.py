@@ -92,7 +92,7 @@ class Submissions:
         self.cluster = Cluster(program, "--agents", AGENTS, "--set", "settings.node_lease=30s",
                                "--set", "settings.fence_margin=5s",
                                "--set", "settings.retain_finished_max=1000000")
-        self.witnesses = Witnesses(self.cluster.folder / "witness")
+        self.witnesses = Witnesses(self.cluster.folder / "witness", program)
         self.clients = [Client(number, self) for number in range(CLIENTS)]
 
     def url(self):

@@ -8,6 +8,7 @@ import time
 
 from daemons import Daemons
 from judgement import Jobs
+from witnesses import Witnesses
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import PATIENCE_S, processes_of  # pylint: disable=wrong-import-position
@@ -37,7 +38,7 @@ class Trial:
         self.told_at = self.begun
         self.daemons = Daemons(program)
         self.journal = None  # Of its one controller, "ctl", where it is a file.
-        self.jobs = Jobs(self.ask, self.daemons.folder / "witness", seed, self.LIVE,
+        self.jobs = Jobs(self.ask, Witnesses(self.daemons.folder / "witness", program), seed, self.LIVE,
                          steps=self.STEPS if is_long else self.STEPS_SHORT, more=self.MORE)
         self.jobs.accounted = self.accounted
 

@@ -1,14 +1,16 @@
 """Workers as their own witnesses: what each rank of each job writes to a folder that only the test reads.
 
-A rank holds an exclusive lock of its job and rank while it lives, and writes each start, the process ids
-of itself and of its shim, its node's folder, and its end. Its work is kept from start to start, or
-disturbances would keep jobs from ever ending.
+A rank (tests/support/worker_in_test.cpp) holds an exclusive lock of its job and rank while it lives, and
+writes each start, the process ids of itself and of its shim, its node's folder, and its end. Its work is
+kept from start to start, or disturbances would keep jobs from ever ending.
 """
 
 import dataclasses
+import pathlib
 import re
 
 RANKS = 2  # Of each job.
+WORKER = "worker_in_test"  # The program of a rank; it lies beside those that are tested.
 JOB = """\
 name: {name}
 backoff_limit: 1000000
@@ -21,14 +23,7 @@ drain_grace: 1s
     devices: 0
     cpu: 10m
     memory: 16MiB
-    command: |
-      me="{folder}/$ORRERY_JOB.$ORRERY_RANK"
-      exec 9>>"$me.lock"
-      if ! flock -n 9; then echo "twice $$ $PPID $PWD" >> "$me.log"; exit 1; fi
-      echo "start $$ $PPID $PWD" >> "$me.log"
-      work=; read -r work < "$me.work"
-      while [ ${{#work}} -lt {steps} ]; do sleep 1; work=$work.; printf . >> "$me.work"; done
-      echo "end $$ $PPID $PWD" >> "$me.log"
+    command: ["{worker}", steps, "{folder}", "{steps}"]
 """
 
 
@@ -57,8 +52,11 @@ class Rank:
 
 
 class Witnesses:
-    def __init__(self, folder):
+    def __init__(self, folder, program):
+        """`program`: one that is tested."""
         self.folder = folder
+        self.worker = pathlib.Path(program).resolve().parent / WORKER
+        assert self.worker.exists(), f"no {self.worker}; it is built as target {WORKER}"
         self.folder.mkdir()
         self.starts = 0  # Of jobs that are over.
         self.over = set()
@@ -69,7 +67,7 @@ class Witnesses:
 
     def text_of(self, job, steps, more=""):
         """A job file of so many steps of a second."""
-        return JOB.format(name=job, ranks=RANKS, folder=self.folder, steps=steps, more=more)
+        return JOB.format(name=job, ranks=RANKS, worker=self.worker, folder=self.folder, steps=steps, more=more)
 
     def archive(self, job):
         """The job is over and was judged: what its ranks wrote is not read again. A rank that starts

@@ -2,7 +2,7 @@
 
 import json
 
-from programs import WITNESSED, call, own_port, own_ports, wait_for, witness_lines
+from programs import call, own_port, own_ports, wait_for, witness_lines, witnessed
 
 
 class Members:
@@ -74,11 +74,10 @@ kill_workers_at_exit: true
         return open_now[0] if open_now else None
 
 
-def submit(url, name, replicas, witness, cpu="100m"):
+def submit(url, program, name, replicas, witness, cpu="100m"):
     job = {"name": name, "drain_grace": "2s",
            "roles": {"worker": {"replicas": replicas, "devices": 0, "cpu": cpu,
-                                "memory": "16MiB", "env": {"WITNESS": str(witness)},
-                                "command": ["/bin/bash", "-c", WITNESSED]}}}
+                                "memory": "16MiB", "command": witnessed(program, witness)}}}
     status, answer = call(f"{url}/api/v1/jobs", "POST", json.dumps(job).encode())
     assert status == 200, f"submission: {status} {answer}"
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from network import Admin, Network, NoNamespaces
-from programs import (Scene, WITNESSED, check_none_twice, skip, wait_for, witness_lines)
+from programs import Scene, check_none_twice, skip, wait_for, witness_lines, witnessed
 
 AGENTS = ["n1", "n2", "n3"]
 CONTROLLER = "10.99.0.1"
@@ -62,8 +62,7 @@ kill_workers_at_exit: true
                # These ranks need no rendezvous: those that live go on beside one that moves.
                "rescale": "in_place",
                "roles": {"worker": {"replicas": 2, "devices": 0, "cpu": "1", "memory": "16MiB",
-                                    "env": {"WITNESS": str(witness)},
-                                    "command": ["/bin/bash", "-c", WITNESSED]}}}
+                                    "command": witnessed(program, witness)}}}
         status, answer = admin.ask("/api/v1/jobs", "POST", json.dumps(job))
         assert status == 200, answer
 
@@ -99,7 +98,7 @@ kill_workers_at_exit: true
 
         network.link(cut, "up")
         wait_for("the node is back", lambda: node_states()[cut].get("connected"))
-        job["name"], job["roles"]["worker"]["env"]["WITNESS"] = "again", str(witness / "again")
+        job["name"], job["roles"]["worker"]["command"] = "again", witnessed(program, witness / "again")
         (witness / "again").mkdir()
         job["roles"]["worker"]["replicas"] = 1
         status, answer = admin.ask("/api/v1/jobs", "POST", json.dumps(job))

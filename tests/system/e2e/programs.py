@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from own_ports import own_port, own_ports  # pylint: disable=wrong-import-position,unused-import
 
 PATIENCE = 60.0  # Seconds to wait for what must come some time, on a machine with much to do.
+LONGEST_PAUSE = 0.2  # Seconds between two looks at what is waited for.
 SKIPPED = 77     # The exit code by which ctest knows that a test could not run.
 
 
@@ -27,15 +28,18 @@ def skip(reason):
 
 
 def wait_for(what, holds, patience=PATIENCE):
-    """Waits until holds() is true and returns its value."""
+    """Waits until holds() is true and returns its value. What takes long is asked for less and less often:
+    to ask is work for two programs."""
     until = time.monotonic() + patience
+    pause = 0.01
     while True:
         value = holds()
         if value:
             return value
         if time.monotonic() > until:
             raise AssertionError(f"waited {patience:.0f} s in vain: {what}")
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.5 * pause, LONGEST_PAUSE)
 
 
 class Scene:
@@ -103,16 +107,13 @@ def phase_of(url, job):
     return answer.get("phase") if status == 200 else None
 
 
-# A worker's program that tells a witness outside what it does: a line when it starts, one each
-# fifth of a second, and one when it ends; and an exclusive lock for as long as it runs. A process that
-# finds the lock taken says so.
-WITNESSED = """
-exec 9> "$WITNESS/$ORRERY_ROLE-$ORRERY_RANK.lock"
-flock -n 9 || { echo "twice $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"; exit 9; }
-trap 'echo "end $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"; exit 0' TERM
-echo "start $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"
-while true; do echo "beat $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"; sleep 0.2 9>&-; done
-"""
+def witnessed(program, folder):
+    """The command of a worker that tells a witness outside what it does: it writes a line to FOLDER/log when it
+    starts, one each fifth of a second, and one when it ends, and holds an exclusive lock for as long as it
+    runs. A process that finds the lock taken says so. It lies beside the program that is tested."""
+    worker = pathlib.Path(program).resolve().parent / "worker_in_test"
+    assert worker.exists(), f"no {worker}; it is built as target worker_in_test"
+    return [str(worker), "beat", str(folder)]
 
 
 def witness_lines(folder):

@@ -60,7 +60,7 @@ class Restored:
     def submit(self, name, replicas, cpu):
         witness = self.scene.folder / name
         witness.mkdir()
-        submit(self.url(), name, replicas, witness, cpu)
+        submit(self.url(), self.controllers.program, name, replicas, witness, cpu)
         wait_for(f"{name} runs", lambda: phase_of(self.url(), f"default.{name}") == "Running")
         wait_for("its workers have started", lambda: len(started(witness)) == replicas)
         return witness

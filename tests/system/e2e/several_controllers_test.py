@@ -27,7 +27,7 @@ def main(program):
             controllers.start_agent(name)
         witness = scene.folder / "witness"
         witness.mkdir()
-        submit(controllers.url(leader), "steady", 4, witness)
+        submit(controllers.url(leader), program, "steady", 4, witness)
         running = lambda name, job: phase_of(controllers.url(name), job) == "Running"
         wait_for("the job runs", lambda: running(leader, "default.steady"))
         wait_for("all four have started", lambda: len(started(witness)) == 4)
@@ -60,7 +60,7 @@ def main(program):
         now = wait_for("a controller still leads", controllers.leading)
         later = scene.folder / "later"
         later.mkdir()
-        submit(controllers.url(now), "later", 1, later)
+        submit(controllers.url(now), program, "later", 1, later)
         wait_for("a new job runs", lambda: running(now, "default.later"))
 
         restarted = {rank: n for rank, n in started(witness).items() if n != 1}
