@@ -78,13 +78,14 @@ class EtcdTest : public ::testing::Test {
 
   EtcdCluster& cluster() { return *EtcdCluster::get(); }
 
-  /// Waits for a state of things that must come, at most a time that no machine needs.
+  /// Waits for a state of things that must come, at most a time that no machine needs. What takes
+  /// long is looked at less and less often.
   template <class Condition>
   static bool comes_true(const Condition& condition) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < limit) {
+    for (int look = 0; std::chrono::steady_clock::now() < limit; ++look) {
       if (condition()) return true;
-      nap();
+      nap(look);
     }
     return condition();
   }
@@ -93,7 +94,7 @@ class EtcdTest : public ::testing::Test {
   std::unique_ptr<EtcdClient> client_;
 
  private:
-  static void nap();
+  static void nap(int look);
 };
 
 }  // namespace orrery::runtime

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 TEST(EtcdMember, AQuotaThatIsUsedUpIsAClearErrorAndLosesNothing) {
   EtcdClusterOptions options;
   options.members = 1;
-  options.arguments = {"--quota-backend-bytes=4194304"};
+  options.arguments = {"--quota-backend-bytes=2097152"};
   const auto cluster = EtcdCluster::make(options);
   if (!cluster) GTEST_SKIP() << EtcdCluster::why_not();
   const auto client = EtcdClient::make(cluster->settings()).value();

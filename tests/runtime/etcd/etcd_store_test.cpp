@@ -15,6 +15,7 @@
 #include "runtime/store/background_store.hpp"
 #include "tests/runtime/etcd/etcd_cluster.hpp"
 #include "tests/runtime/store/payload_records.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -132,7 +133,8 @@ TEST_F(EtcdStoreTest, LargeGroupsAndRecordsAreCutToTheLimits) {
 
 TEST_F(EtcdStoreTest, WithTheDefaultLimitsEtcdTakesWhatIsLarge) {
   const auto store = open(lead());
-  const std::vector<std::byte> large = noise(5 << 20, 3);
+  // Of several values, and of several transactions.
+  const std::vector<std::byte> large = noise(3 << 19, 3);
   Digester digester{Digest{}};
   digester.update(std::span<const std::byte>(large));
   const StoredRecord record{Sequence{1}, digester.finish(), large};
@@ -359,11 +361,12 @@ TEST_F(EtcdStoreTest, AnswersThatAreLostChangeNothing) {
   const auto opened = EtcdStore::open(*client, lead(), options_);
   ASSERT_TRUE(opened.has_value());
   EtcdStore& store = **opened;
-  for (int i = 0; i < 100; ++i) {
+  const std::uint64_t groups = tests::count_of(24, 100);
+  for (std::uint64_t i = 0; i < groups; ++i) {
     ASSERT_TRUE(payloads_.append(store, 5));
     const Status synced = store.sync();
     ASSERT_TRUE(synced.has_value()) << synced.errors()[0].text();
-    if (i % 40 == 39) {
+    if (i % 8 == 7) {
       ASSERT_TRUE(store.save_snapshot({store.last(), payloads_.chain(), kRecordVersion, {}}));
     }
   }
@@ -371,7 +374,7 @@ TEST_F(EtcdStoreTest, AnswersThatAreLostChangeNothing) {
   ASSERT_TRUE(open(std::nullopt)->read_from(store.pruned().next(), [&](const StoredRecord&) {
     return ++seen > 0;
   }));
-  EXPECT_EQ(seen, 500 - store.pruned().value);
+  EXPECT_EQ(seen, 5 * groups - store.pruned().value);
 }
 
 TEST_F(EtcdStoreTest, NoAcknowledgedWriteIsLostWhenTheMemberThatLeadsIsKilled) {
@@ -381,9 +384,10 @@ TEST_F(EtcdStoreTest, NoAcknowledgedWriteIsLostWhenTheMemberThatLeadsIsKilled) {
   {
     const auto inner = open(leadership);
     BackgroundStore store(*inner, [] {});
-    for (int kills = 0; kills < 2; ++kills) {
-      for (int i = 0; i < 50; ++i) {
-        if (i == 20) cluster().kill(cluster().leader());
+    const std::uint64_t kills = tests::count_of(1, 2);
+    for (std::uint64_t kill = 0; kill < kills; ++kill) {
+      for (int i = 0; i < 25; ++i) {
+        if (i == 10) cluster().kill(cluster().leader());
         const auto began = std::chrono::steady_clock::now();
         ASSERT_TRUE(payloads_.append(store, 10));
         const Status flushed = store.flush();

@@ -36,7 +36,7 @@ from cluster import can_kill_safely  # pylint: disable=wrong-import-position
 
 SKIPPED = 77
 # How many there are in the short form, which a build's own tests run, and in the long one.
-NUMBERS = {"kills": (60, 10_000), "pauses": (6, 500), "cuts": (3, 100), "disk": (3, 100),
+NUMBERS = {"kills": (40, 10_000), "pauses": (6, 500), "cuts": (3, 100), "disk": (3, 100),
            "clock": (7, 400), "etcd": (3, 60), "submissions": (6, 300)}
 
 
@@ -69,7 +69,7 @@ def main():
     parser.add_argument("trial", nargs="?", choices=NUMBERS, default="kills")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--number", type=int, default=None, help="of disturbances")
-    parser.add_argument("--jobs", type=int, default=30, help="of kills and pauses in the short form")
+    parser.add_argument("--jobs", type=int, default=20, help="of kills and pauses in the short form")
     parser.add_argument("--long", action="store_true", help="as many jobs as it takes")
     parser.add_argument("--preloaded", help="the library that steps clocks")
     given = parser.parse_args()

@@ -68,8 +68,9 @@ class Daemons:
                                {k: v for k, v in os.environ.items() if not k.startswith("ORRERY_")}
                                | (environment or {}))
 
-    def add_program(self, name, words):
-        self.commands[name] = (words, dict(os.environ))
+    def add_program(self, name, words, environment):
+        """`environment`: variables beside the test's own."""
+        self.commands[name] = (words, os.environ | environment)
 
     # --- their lives ---
 

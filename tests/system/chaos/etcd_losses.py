@@ -14,13 +14,14 @@ from daemons import call, own_port
 from trial import Skipped, Trial
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+from controllers import LEAN_ETCD  # pylint: disable=wrong-import-position
 from restored_etcd_test import documented, run  # pylint: disable=wrong-import-position
 
 AGENTS = ["n1", "n2"]
 CONTROLLERS = ["c1", "c2"]
 LEASE_S, MARGIN_S = 60, 5  # Workers outlive the time that a restore takes.
-AWAY_S = (1.0, 8.0)
-MISSED_S = (2.0, 8.0)  # Between a copy and the loss.
+AWAY_S, MISSED_S = (1.0, 8.0), (2.0, 8.0)  # Missed: between a copy and the loss.
+AWAY_S_FEW, MISSED_S_FEW = (1.0, 4.0), (2.0, 4.0)  # Of the short form.
 
 
 class EtcdLosses(Trial):
@@ -48,7 +49,7 @@ class EtcdLosses(Trial):
                 "--listen-peer-urls", self.peers[name],
                 "--initial-advertise-peer-urls", self.peers[name],
                 "--initial-cluster", self.cluster, "--heartbeat-interval", "100",
-                "--election-timeout", "1000", "--log-level", "error"])
+                "--election-timeout", "1000", "--log-level", "error"], LEAN_ETCD)
 
     def build(self):
         for tool, package in (("etcd", "etcd-server"), ("etcdctl", "etcd-client")):
@@ -90,7 +91,7 @@ class EtcdLosses(Trial):
     def take_away(self, kind):
         members = list(self.clients) if kind == "all members" else [self.random.choice(list(self.clients))]
         leader = self.daemons.leading() if kind == "leader and member" else None
-        length = self.random.uniform(*AWAY_S)
+        length = self.random.uniform(*(AWAY_S if self.is_long else AWAY_S_FEW))
         self.note(f"{kind}: {', '.join(members)} {leader or ''} away for {length:.1f} s")
         for name in members:
             self.daemons.kill(name, stays_away=True)
@@ -107,7 +108,7 @@ class EtcdLosses(Trial):
         run([str(self.copy) if word == "orrery.snapshot" else word for word in documented("save")],
             endpoints=f"127.0.0.1:{self.clients['m0']}")
         self.note(f"copy, with {len(known)} jobs")
-        self.watch(self.random.uniform(*MISSED_S))
+        self.watch(self.random.uniform(*(MISSED_S if self.is_long else MISSED_S_FEW)))
         self.daemons.end(*CONTROLLERS)
         for name in self.clients:
             self.daemons.kill(name, stays_away=True)

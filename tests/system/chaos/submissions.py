@@ -18,7 +18,7 @@ from cluster import (  # pylint: disable=wrong-import-position
     PATIENCE_S, Cluster, kill_process, processes_of, wait_until)
 
 AGENTS, CLIENTS = 3, 4
-UNENDED = 12           # Jobs that clients are ahead of the workers.
+UNENDED = 8            # Jobs that clients are ahead of the workers.
 LIFE_S = (0.0, 1.5)    # Of a controller that takes requests.
 AGAIN_S = (0.0, 0.1)   # Until a client asks again.
 IMPATIENT_S = 0.03     # A client that hears nothing for that long asks again, at times.

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import PATIENCE_S, processes_of  # pylint: disable=wrong-import-position
 
 TOLD_EVERY_S = 30
-LOOK_EVERY_S = 0.2  # A look asks the controller and reads what all witnesses wrote.
+LOOK_EVERY_S = 0.3  # A look asks the controller and reads what all witnesses wrote.
 
 
 class Skipped(Exception):
@@ -24,6 +24,7 @@ class Skipped(Exception):
 class Trial:
     """One kind of disturbance. A subclass makes daemons in `build` and disturbs them in `disturb`."""
     LIVE = 6           # Jobs at the same time.
+    LIVE_SHORT = 4     # In the short form.
     STEPS = (4, 12)    # Seconds of a job.
     STEPS_SHORT = (4, 9)  # In the short form.
     MORE = ""          # Of each job's file.
@@ -38,7 +39,8 @@ class Trial:
         self.told_at = self.begun
         self.daemons = Daemons(program)
         self.journal = None  # Of its one controller, "ctl", where it is a file.
-        self.jobs = Jobs(self.ask, Witnesses(self.daemons.folder / "witness", program), seed, self.LIVE,
+        self.jobs = Jobs(self.ask, Witnesses(self.daemons.folder / "witness", program), seed,
+                         self.LIVE if is_long else self.LIVE_SHORT,
                          steps=self.STEPS if is_long else self.STEPS_SHORT, more=self.MORE)
         self.jobs.accounted = self.accounted
 

@@ -6,6 +6,7 @@ kept from start to start, or disturbances would keep jobs from ever ending.
 """
 
 import dataclasses
+import os
 import pathlib
 import re
 
@@ -60,6 +61,7 @@ class Witnesses:
         self.folder.mkdir()
         self.starts = 0  # Of jobs that are over.
         self.over = set()
+        self.known = {}  # By file: its size when it was read, and what it said.
 
     def prepare(self, job):
         for rank in range(RANKS):
@@ -78,19 +80,28 @@ class Witnesses:
         self.over.add(f"default.{job}")
 
     def read(self):
-        found = []
-        for path in sorted(self.folder.glob("*.log")):
-            lines = [line.split() for line in path.read_text().splitlines()]
-            job, rank = path.name.removesuffix(".log").rsplit(".", 1)
-            found.append(Rank(job, int(rank), [start_of(words) for words in lines if words[0] == "start"],
-                              sum(words[0] == "end" for words in lines),
-                              sum(words[0] == "twice" for words in lines)))
-        return found
+        """All ranks. A file that has not grown is not read again."""
+        found = {}
+        for entry in os.scandir(self.folder):
+            if entry.name.endswith(".log"):
+                size = entry.stat().st_size
+                known = self.known.get(entry.name)
+                found[entry.name] = known if known and known[0] == size else (size, rank_of(entry))
+        self.known = found
+        return [found[name][1] for name in sorted(found)]
 
     def work_of(self, rank):
         """How many steps it has done."""
         path = self.folder / f"{rank.job}.{rank.rank}.work"
         return path.stat().st_size if path.exists() else 0
+
+
+def rank_of(entry):
+    """Of a folder's entry: what the rank has written."""
+    lines = [line.split() for line in pathlib.Path(entry.path).read_text().splitlines()]
+    job, rank = entry.name.removesuffix(".log").rsplit(".", 1)
+    return Rank(job, int(rank), [start_of(words) for words in lines if words[0] == "start"],
+                sum(words[0] == "end" for words in lines), sum(words[0] == "twice" for words in lines))
 
 
 def start_of(words):

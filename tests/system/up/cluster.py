@@ -30,13 +30,17 @@ def wait_until(what, condition, patience_s=PATIENCE_S, every_s=0.02):
 
 def names_folder(pid, folder):
     """The words of a process whose words or environment name the folder; None of any other."""
-    entry = pathlib.Path("/proc") / str(pid)
+    name = str(folder).encode()
     try:
-        words = (entry / "cmdline").read_bytes()
-        environment = (entry / "environ").read_bytes()
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            words = file.read()
+        if not words:  # Of the kernel, or it has ended.
+            return None
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            environment = file.read()
     except OSError:
         return None
-    if str(folder).encode() in words or str(folder).encode() in environment:
+    if name in words or name in environment:
         return words.replace(b"\0", b" ").decode(errors="replace")
     return None
 
@@ -44,11 +48,11 @@ def names_folder(pid, folder):
 def processes_of(folder):
     """Processes whose environment or words name the folder, by process id: their words."""
     found = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            words = names_folder(int(entry.name), folder)
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            words = names_folder(int(name), folder)
             if words is not None:
-                found[int(entry.name)] = words
+                found[int(name)] = words
     return found
 
 
