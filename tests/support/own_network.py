@@ -1,13 +1,14 @@
 """Runs a program in a network of its own, where loopback is all there is: no other program of this
 machine holds a port there. Without the right to make one the program runs in the machine's, and is told.
 
-Usage: own_network.py PROGRAM [ARGUMENT ...]
+Usage: own_network.py PROGRAM [ARGUMENT ...]      one that ends in .py runs in this interpreter
        own_network.py                             exits 0 where it can be made, else 1
 """
 
 import ctypes
 import fcntl
 import os
+import runpy
 import socket
 import struct
 import sys
@@ -32,7 +33,10 @@ def main(command):
         print(f"own_network: the machine's network is used: {error.strerror}", flush=True)
         if not command:
             return 1
-    if command:
+    if command and command[0].endswith(".py"):
+        sys.argv, sys.path[0] = command, os.path.dirname(os.path.abspath(command[0]))
+        runpy.run_path(command[0], run_name="__main__")
+    elif command:
         os.execvp(command[0], command)
     return 0
 
