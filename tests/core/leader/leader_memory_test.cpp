@@ -3,11 +3,11 @@
 
 #include "tests/core/leader/streams_in_test.hpp"
 #include "tests/support/job_builders.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::tests {
 namespace {
 
-constexpr int kJobs = 1'000'000;
 constexpr std::uint32_t kNodes = 64;
 
 /// One job after the other in a state of its own: no controller decides here.
@@ -55,7 +55,8 @@ class Life {
   std::shared_ptr<const JobSpec> spec_ = watched();
 };
 
-TEST(LeaderMemory, OfAMillionJobsInOneTermNothingIsLeft) {
+TEST(LeaderMemory, OfAllTheJobsOfOneTermNothingIsLeft) {
+  const int jobs = static_cast<int>(count_of(200'000, 1'000'000));
   Life life;
   StreamsInTest streams;
   Leader leader(Epoch{1}, life.state(), Settings{}, kNodes, {}, Duration::zero(), streams);
@@ -68,7 +69,7 @@ TEST(LeaderMemory, OfAMillionJobsInOneTermNothingIsLeft) {
     leader.beat(NodeId{n}, heard, true, {});
   }
   std::size_t most = 0;
-  for (int i = 0; i < kJobs; ++i) {
+  for (int i = 0; i < jobs; ++i) {
     const NodeId node{static_cast<std::uint32_t>(i) % (kNodes / 2)};
     JobState& job = life.begin(node);
     const JobId id = job.row.id;

@@ -9,6 +9,7 @@
 #include "core/base/random.hpp"
 #include "tests/runtime/store/gated_store.hpp"
 #include "tests/runtime/store/payloads.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -255,7 +256,8 @@ void run_history(std::uint64_t seed) {
 
 TEST(BackgroundStoreProperty, AnyHistoryIsTheSameOrAPrefix) {
   constexpr std::uint64_t kFirst = 20'261'121;
-  for (std::uint64_t seed = kFirst; seed < kFirst + 400 && !::testing::Test::HasFailure(); ++seed) {
+  const std::uint64_t end = kFirst + orrery::tests::count_of(120, 400);
+  for (std::uint64_t seed = kFirst; seed < end && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     run_history(seed);
   }

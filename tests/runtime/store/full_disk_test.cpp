@@ -12,6 +12,7 @@
 #include "core/record/codec.hpp"
 #include "runtime/store/background_store.hpp"
 #include "tests/runtime/store/payloads.hpp"
+#include "tests/support/long_form.hpp"
 #include "tests/support/small_disk.hpp"
 
 namespace orrery::runtime {
@@ -192,12 +193,13 @@ TEST_F(StoreTest, TheLockOfAProcessThatWasKilledIsTakenOver) {
 TEST_F(StoreTest, ALockIsHeldByOneAtATimeWhicheverProcessesComeAndGo) {
   // Processes take it and give it back; each notes itself in a file that only the holder may touch.
   const std::filesystem::path witness = folder_ / "witness";
+  const std::uint64_t times = tests::count_of(15, 50);
   std::vector<pid_t> children;
   for (int c = 0; c < 4; ++c) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      for (int taken = 0; taken < 50;) {
+      for (std::uint64_t taken = 0; taken < times;) {
         const auto lock = FileLock::take(path_);
         if (!lock) continue;
         ++taken;
