@@ -103,7 +103,7 @@ class Cluster:
                 for path in sorted(self.folder.glob("*.log")):
                     print(f"--- {path.name}\n{path.read_text(errors='replace')[-2000:]}")
                 raise AssertionError(f"{what} did not come within {PATIENCE_S} s")
-            time.sleep(0.05)
+            time.sleep(0.15)  # Most looks start a program.
 
     def stop(self):
         for daemon in self.daemons:
