@@ -165,20 +165,21 @@ TEST_F(Channels, AKeyIsOneThatStateCanTell) {
 
 // The longest that is taken comes out again, whatever its text becomes in an answer.
 TEST_F(Channels, WhatIsTakenCanBeGivenOut) {
-  for (const char each : {'x', '"', '\x01'}) {
-    std::size_t least = 0;
-    std::size_t beyond = std::size_t{1} << 20;
-    while (beyond - least > 1) {
-      const std::size_t middle = least + (beyond - least) / 2;
-      try {
-        channel.put(std::string(middle, each));
-        EXPECT_EQ(channel.take<std::string>().size(), middle);
-        least = middle;
-      } catch (const TooLarge&) {
-        beyond = middle;
-      }
+  // A byte is so many on its way.
+  for (const auto& [each, size] : {std::pair{'x', 1U}, std::pair{'"', 2U}, std::pair{'\x01', 6U}}) {
+    // Too much for a channel, though not for a message.
+    const std::size_t too_much = ((std::size_t{1} << 20) - 2048) / size;
+    std::size_t longest = 0;
+    try {
+      channel.put(std::string(too_much, each));
+    } catch (const TooLarge& error) {
+      const auto beside_it = static_cast<std::size_t>(error.bytes()) - too_much * size;
+      longest = (static_cast<std::size_t>(error.limit()) - beside_it) / size;
     }
-    EXPECT_GT(least, 100'000U) << "a text of bytes " << int{each};
+    EXPECT_GT(longest, 100'000U) << "a text of bytes " << int{each};
+    EXPECT_THROW(channel.put(std::string(longest + 1, each)), TooLarge);
+    channel.put(std::string(longest, each));
+    EXPECT_EQ(channel.take<std::string>().size(), longest);
     EXPECT_EQ(channel.state().items, 0U);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/sdk/messages.hpp"
 #include "tests/runtime/sdk/raw_caller.hpp"
+#include "tests/support/long_form.hpp"
 
 namespace orrery::sdk {
 namespace {
@@ -144,7 +145,7 @@ TEST(Messages, MutatedFramesAreReadOrRefused) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   int read = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (std::uint64_t rounds = tests::count_of(5'000, 20'000); rounds > 0; --rounds) {
     std::string bytes = whole;
     for (unsigned change = random() % 4; change > 0; --change) {
       const std::size_t at = random() % bytes.size();

@@ -75,8 +75,12 @@ def main():
         if shutil.which("ccache"):  # As the build does; in whichever folder it is, it is the same program.
             os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": folder,
                            "CCACHE_NOHASHDIR": "1"}
+        if shutil.which("ninja"):
+            os.environ["CMAKE_GENERATOR"] = "Ninja"
+        # That the compiler works and has threads was found out by Orrery's own build.
         run(cmake, "-S", pathlib.Path(source, "docs/examples/sdk/cpp"), "-B", there,
-            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
+            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_CXX_COMPILER_WORKS=ON",
+            "-DCMAKE_HAVE_LIBC_PTHREAD=ON")
         run(cmake, "--build", there)
         for header in prefix.rglob("*.hpp"):
             assert '"runtime/' not in header.read_text() and '"core/' not in header.read_text(), header

@@ -20,12 +20,16 @@ import unittest
 GPU_CHECK, PROGRAMS = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 
 # The CPU twin, which has no NCCL: that backend becomes the ring.
-STAND_IN = """#!/usr/bin/env python3
-import os, sys
-words = ["ring" if word == "nccl" else word for word in sys.argv[1:]]
-size = words.index("--size") + 1 if "--size" in words else None
-if size and int(words[size]) > 600: words[size] = "64"
-os.execv({program!r}, [{program!r}, *words])
+STAND_IN = """#!/bin/sh
+before=
+for word; do
+  shift
+  [ "$word" != nccl ] || word=ring
+  if [ "$before" = --size ] && [ "$word" -gt 600 ]; then word=64; fi
+  set -- "$@" "$word"
+  before=$word
+done
+exec '{program}' "$@"
 """
 
 
@@ -66,10 +70,15 @@ class Document(unittest.TestCase):
 
     def test_packed_programs_serve_as_well(self):
         with tempfile.TemporaryDirectory() as folder:
-            packed = run("--programs", str(PROGRAMS), "--pack", f"{folder}/programs")
+            some = pathlib.Path(folder) / "some"  # To strip all of them takes seconds.
+            some.mkdir()
+            for name in ("orrery-worker", "orrery-worker-static"):
+                if (PROGRAMS / name).exists():
+                    os.symlink(PROGRAMS / name, some / name)
+            packed = run("--programs", str(some), "--pack", f"{folder}/programs")
             self.assertEqual(packed.returncode, 0, packed.stdout + packed.stderr)
             self.assertIn("orrery-worker", json.loads(packed.stdout)["bytes"])
-            done = run("--programs", f"{folder}/programs", "--only", "cpu_collective")
+            done = run("--programs", f"{folder}/programs", "--only", "cpu_killed_peer")
             self.assertEqual(json.loads(done.stdout)["passed"], 1, done.stdout)
 
     def test_a_folder_that_is_not_there_is_bad_input(self):

@@ -332,9 +332,8 @@ class Calls(unittest.TestCase):
 
 class Losses(unittest.TestCase):
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.worker, = self.job.add("actor")
+        self.job = fakes.kept_job(self, "actor")
+        self.worker, = self.job.workers
         self.driver = self.job.driver()
         self.peer = self.driver.peer("actor", 0)
 
@@ -498,9 +497,7 @@ class Losses(unittest.TestCase):
 
 class Limits(unittest.TestCase):
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.job.add("actor", environment={"PROBE_MESSAGE_MAX": "100000"})
+        self.job = fakes.kept_job(self, "actor", environment={"PROBE_MESSAGE_MAX": "100000"})
         self.driver = self.job.driver()
         self.peer = self.driver.peer("actor", 0)
 

@@ -12,9 +12,8 @@ from raw_caller import RawCaller
 
 class Channels(unittest.TestCase):
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.owner, = self.job.add("owner")
+        self.job = fakes.kept_job(self, "owner")
+        self.owner, = self.job.workers
         self.driver = self.job.driver("producer")
 
     def channel(self, name="queue", capacity=4, weight_max=0, driver=None):

@@ -14,9 +14,8 @@ from orrery import directory
 
 class Away(unittest.TestCase):
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.worker, = self.job.add("actor")
+        self.job = fakes.kept_job(self, "actor")
+        self.worker, = self.job.workers
 
     def test_a_controller_that_is_away_is_waited_for(self):
         self.job.refusals = [(503, {}, {"error": {"message": "starting"}}), (500, {}, {}), (408, {}, {})]

@@ -22,6 +22,8 @@ import forked
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[3] / "runtime" / "sdk" / "python"
 PATIENCE_S = 60  # Machines of tests may be very slow; nothing waits for long where all is well.
+# Nothing is written beside the sources; compiling the package takes longer than most programs here run.
+BYTECODE = ({"PYTHONPYCACHEPREFIX": sys.pycache_prefix} if sys.pycache_prefix else {"PYTHONDONTWRITEBYTECODE": "1"})
 
 if str(PACKAGE) not in sys.path:
     sys.path.insert(0, str(PACKAGE))
@@ -147,6 +149,8 @@ class FakeJob:
         self.refusals = []  # Answers to give first: (status, headers, body).
         self.lies = {}  # Worker's name: fields of its entry that are wrong.
         self.posts = []
+        self.drivers = []
+        self._is_closed = False
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-sdk-"))
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.handler = self._server.RequestHandlerClass
@@ -164,6 +168,9 @@ class FakeJob:
         self.close()
 
     def close(self):
+        if self._is_closed:
+            return
+        self._is_closed = True
         for worker in self.workers:
             if worker.process is not None and worker.process.poll() is None:
                 worker.process.kill()
@@ -201,7 +208,7 @@ class FakeJob:
 
     def environment(self, worker):
         return {**{name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ},
-                "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": str(PACKAGE), **BYTECODE,
                 "ORRERY_JOB": self.job, "ORRERY_ROLE": worker.role, "ORRERY_RANK": str(worker.rank),
                 "ORRERY_LOCAL_RANK": str(worker.role_rank), "ORRERY_WORLD_SIZE": str(len(self.workers)),
                 "ORRERY_GENERATION": str(self.generation), "ORRERY_WORKER": worker.name,
@@ -313,7 +320,51 @@ class FakeJob:
 
     def driver(self, name="test"):
         import orrery
-        return orrery.Driver.connect(self.url, self.job, name=name)
+        self.drivers.append(orrery.Driver.connect(self.url, self.job, name=name))
+        return self.drivers[-1]
+
+    # --- for the next test ---
+
+    def is_untouched(self):
+        """Whether all that a test has done to it can be taken back."""
+        return (self.generation, self.phase) == (1, "Running") and all(
+            worker.incarnation == 0 and worker.process.poll() is None and worker.agent.hellos == 1
+            for worker in self.workers)
+
+    def begin_anew(self):
+        """The calls and groups of its drivers end; its workers, probes, forget what they were called with."""
+        for driver in self.drivers:
+            driver.close()
+        self.drivers, self.refusals, self.lies = [], [], {}
+        with self.driver("between_tests") as driver:
+            for worker in self.workers:
+                driver.peer(worker.role, worker.role_rank).call("begin_anew", deadline=PATIENCE_S)
+                # The agent has taken all that the worker said before.
+                wait_for(self.changed, "the last of its words",
+                         lambda worker=worker: {"begins": "anew"} in worker.agent.lines)
+                worker.agent.lines[:] = [line for line in worker.agent.lines if "hello" in line or "endpoint" in line]
+        self.drivers, self.requests, self.posts = [], [], []
+
+
+def kept_job(test, role, count=1, environment=None):
+    """A job with so many probes of a role: that of the test before, of the same class, where it passed and left
+    its workers alive and in their place."""
+    job = vars(type(test)).get("kept")
+    type(test).kept = None
+    if job is not None:
+        job.begin_anew()
+    else:
+        job = FakeJob()
+        test.addClassCleanup(job.close)
+        job.add(role, count=count, environment=environment)
+
+    def keep_or_close():
+        if test._outcome.success and len(job.workers) == count and job.is_untouched():
+            type(test).kept = job
+        else:
+            job.close()
+    test.addCleanup(keep_or_close)
+    return job
 
 
 def until(condition, what, patience_s=PATIENCE_S):

@@ -113,9 +113,29 @@ def main():
     sys.exit(0)
 
 
-if __name__ == "__main__":
-    program, code = main()
+def run(program, code):
+    """Runs it as the interpreter would. One that exits by itself does so without the interpreter's last work,
+    which frees all that was imported: that copies each page of it, and takes longer than most tests."""
     module = types.ModuleType("__main__")
     module.__file__ = program
     sys.argv, sys.modules["__main__"] = [program], module
-    exec(code, module.__dict__)
+    try:
+        exec(code, module.__dict__)
+    except SystemExit as exit_:
+        if not isinstance(exit_.code, int):
+            raise
+        status = exit_.code
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = 1
+    else:
+        return
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status & 0xff)
+
+
+if __name__ == "__main__":
+    run(*main())

@@ -250,9 +250,8 @@ class FourWorkers(unittest.TestCase):
 
 class Changes(unittest.TestCase):
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.workers = self.job.add("policy", count=2)
+        self.job = fakes.kept_job(self, "policy", count=2)
+        self.workers = list(self.job.workers)
         self.driver = self.job.driver("first")
         self.group = self.driver.group("policy")
 

@@ -15,6 +15,9 @@ class Teapot(Exception):
 class Probe:
     def __init__(self, worker):
         self.worker = worker
+        self.forget()
+
+    def forget(self):
         self.calls = []
         self.begun, self.released = threading.Event(), threading.Event()
         self.produced = 0
@@ -22,6 +25,14 @@ class Probe:
         self.memberships = []
         self.asks_at_membership = None
         self.was_cancelled = None
+
+    @orrery.method
+    def begin_anew(self):
+        """Forgets all that a test has done with it, and tells its agent."""
+        self.forget()
+        self.worker.lead(None)
+        self.worker._channels.__init__(self.worker._served)
+        self.worker._say({"begins": "anew"})
 
     @orrery.method
     def echo(self, *args, **kwargs):

@@ -225,9 +225,8 @@ class Lies(unittest.TestCase):
     """Callees that lie, and a directory that does."""
 
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.workers = self.job.add("actor", count=2)
+        self.job = fakes.kept_job(self, "actor", count=2)
+        self.workers = list(self.job.workers)
         self.worker = self.workers[0]
         self.driver = self.job.driver()
 
@@ -382,9 +381,8 @@ class Tls(unittest.TestCase):
         return str(both)
 
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.worker, = self.job.add("actor", environment={"ORRERY_CALL_CERTIFICATE": self.files[0]})
+        self.job = fakes.kept_job(self, "actor", environment={"ORRERY_CALL_CERTIFICATE": self.files[0]})
+        self.worker, = self.job.workers
         self.peer = self.job.driver().peer("actor")
 
     def fingerprint(self, path):

@@ -143,9 +143,8 @@ class Blame(unittest.TestCase):
 
 class Life(unittest.TestCase):
     def setUp(self):
-        self.job = fakes.FakeJob()
-        self.addCleanup(self.job.close)
-        self.worker, = self.job.add("actor")
+        self.job = fakes.kept_job(self, "actor")
+        self.worker, = self.job.workers
         self.peer = self.job.driver().peer("actor")
 
     def said(self, kind):
