@@ -112,6 +112,9 @@ def main(program):
         before = cluster.epoch()
         cluster.take_over(3)
         lost = cluster.submit("lost", 2, "500m")
+        # Whichever comes back first is to tell of the last epoch.
+        wait_for("both nodes have heard of the last leader",
+                 lambda: list(cluster.standing().values()) == ["ready", "ready"])
         heard_of = cluster.epoch()
         assert heard_of >= before + 3, (before, heard_of)
 
