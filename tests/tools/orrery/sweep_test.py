@@ -314,7 +314,7 @@ class LaunchedTest(SweepTest):
                 self.assertLess(time.monotonic(), end)
                 pause(running)
             os.kill(int(child[0]), signal.SIGKILL)
-            while child[0] in children.read_text().split():
+            while running.poll() is None and child[0] in children.read_text().split():
                 self.assertLess(time.monotonic(), end)
                 pause(running)
         _, error = running.communicate(timeout=PATIENCE_S)
