@@ -181,9 +181,8 @@ void OrreryPolicy::add_sizes(const ClusterView& view,
     if (replicas <= last || replicas < row.min_replicas || replicas > most) return;
     if (!any_allowed && !view.quota_allows(row.id, devices_of(row, replicas))) return;
     last = replicas;
-    const std::int32_t nodes = replicas <= per_node ? 1 : (replicas + per_node - 1) / per_node;
     problem_.options.push_back({static_cast<std::int32_t>(kind), replicas * each, 0});
-    where_.push_back({of.model, nodes, replicas});
+    where_.push_back({of.model, (replicas + per_node - 1) / per_node, replicas});
   };
   // Ascending, with the minimum and the present size where they fall.
   const auto offer_up_to = [&](std::int32_t replicas) {
@@ -192,15 +191,11 @@ void OrreryPolicy::add_sizes(const ClusterView& view,
     if (here && row.replicas > last && row.replicas < replicas) offer(row.replicas);
     offer(replicas);
   };
-  for (std::int32_t devices = each, replicas = 1; devices < of.node_size && replicas <= most;
-       devices *= 2, replicas *= 2)
-    offer_up_to(replicas);
-  const bool fills_nodes = of.node_size % each == 0;
-  for (std::int32_t nodes = 1; nodes <= of.nodes; nodes += nodes < kNodesOneByOne ? 1 : nodes / 2) {
-    const std::int32_t replicas = fills_nodes ? nodes * per_node : nodes * of.node_size / each;
-    if (replicas > most) break;
-    if (fills_nodes || nodes * of.node_size % each == 0) offer_up_to(replicas);
-  }
+  for (std::int32_t devices = each; devices < of.node_size && devices / each <= most; devices *= 2)
+    offer_up_to(devices / each);
+  for (std::int32_t nodes = 1; nodes <= of.nodes && nodes * of.node_size / each <= most;
+       nodes += nodes < kNodesOneByOne ? 1 : nodes / 2)
+    if (nodes * of.node_size % each == 0) offer_up_to(nodes * of.node_size / each);
   offer_up_to(most + 1);
 }
 

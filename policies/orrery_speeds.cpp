@@ -17,6 +17,11 @@ namespace {
 /// Parts of the noise scale of gradients that do not count as a change.
 constexpr double kToleratedNoise = 0.1;
 
+/// Of a step of that shape.
+double step_time(const ThroughputParameters& parameters, const ThroughputObservation& observed) {
+  return iteration_time(parameters, observed.spread, {observed.atomic_batch, 0});
+}
+
 }  // namespace
 
 bool SparseSpeed::add(const ThroughputObservation& observation) {
@@ -25,9 +30,8 @@ bool SparseSpeed::add(const ThroughputObservation& observation) {
       return std::fabs(told - seen) <= tolerated_ * seen;
     };
     const double compute_s = gradient_time(parameters_, observation.atomic_batch);
-    const double step_s =
-        iteration_time(parameters_, observation.spread, {observation.atomic_batch, 0});
-    if (is_near(compute_s, observation.compute_s) && is_near(step_s, observation.step_s))
+    if (is_near(compute_s, observation.compute_s) &&
+        is_near(step_time(parameters_, observation), observation.step_s))
       return true;
   }
   keep(observation);
@@ -55,8 +59,7 @@ void SparseSpeed::fit() {
   parameters_ = profile_.parameters();
   double squares = 0;
   for (const ThroughputObservation& known : profile_.observations()) {
-    const double step_s = iteration_time(parameters_, known.spread, {known.atomic_batch, 0});
-    const double error = step_s / known.step_s - 1;
+    const double error = step_time(parameters_, known) / known.step_s - 1;
     squares += error * error;
   }
   const double mean = squares / static_cast<double>(profile_.observations().size());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <random>
@@ -49,6 +50,10 @@ std::vector<std::string> drawn(
   }
   for (std::size_t i = 0; i < others.size() && out.size() < enough; ++i) out.push_back(others[i]);
   std::sort(out.begin(), out.end());
+  std::printf("%zu of %zu files, drawn with seed %llx\n",
+              out.size(),
+              files.size(),
+              static_cast<unsigned long long>(drawing_seed()));
   return out;
 }
 

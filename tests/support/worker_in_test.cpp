@@ -1,23 +1,18 @@
 // A worker of tests: quicker to start than an interpreter, and nothing starts beside it.
 //
-//   worker_in_test witness FILE         notes the time at which it lives, on the clock of leases,
-//   again and
-//                                       again, whatever it is told
-//   worker_in_test speak                tells its agent the lines of SAY, with its token for TOKEN,
-//   and prints
-//                                       every line that it hears. With GO, the path of a gate, it
-//                                       waits there first, says its lines, and ends with CODE;
-//                                       where WAIT is "after" it says OVER too, prints what it
-//                                       hears until an answer to that comes, and waits then
-//                                       instead.
-//   worker_in_test pause                does nothing until a signal ends it
-//   worker_in_test beat FOLDER          holds the lock of its role and rank, and writes to
-//   FOLDER/log when it
-//                                       starts, five times a second, and when it is asked to end
-//   worker_in_test steps FOLDER COUNT   holds the lock of its job and rank, writes its start and
-//   its end, and
-//                                       does as many steps of a second as are still to be done,
-//                                       each a byte; a child of its holds the lock too
+//   witness FILE         notes the time at which it lives, on the clock of leases, again and again,
+//                        whatever it is told
+//   speak                tells its agent the lines of SAY, with its token for TOKEN, and prints
+//                        every line that it hears. With GO, the path of a gate, it waits there
+//                        first, says its lines, and ends with CODE; where WAIT is "after" it says
+//                        OVER too, prints what it hears until an answer to that comes, and waits
+//                        then instead
+//   beat FOLDER          holds the lock of its role and rank, and writes to FOLDER/log when it
+//                        starts, five times a second, and when it is asked to end
+//   steps FOLDER COUNT   holds the lock of its job and rank, writes its start and its end, and does
+//                        as many steps of a second as are still to be done, each a byte; a child of
+//                        its holds the lock too
+//   pause                does nothing until a signal ends it
 //
 // A lock that is taken means that the same rank runs twice; it says so and ends.
 #include <fcntl.h>

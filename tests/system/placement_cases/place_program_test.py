@@ -4,13 +4,15 @@ Usage: place_program_test.py PROGRAM ROOT
 """
 
 import json
-import os
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+
+from drawn import drawn  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 CASES = pathlib.Path(sys.argv[2]).resolve() / "../shared/cases/placement_cases.json"
@@ -62,14 +64,7 @@ def expand(component):
 class Cases(unittest.TestCase):
     def test_cases(self):
         """A sample, of which placement_cases has all; all in the long form (tools/soak tests)."""
-        cases = json.loads(CASES.read_text())["cases"]
-        if not os.environ.get("ORRERY_LONG"):
-            # Another sample for each commit.
-            seed = subprocess.run(["git", "-C", sys.argv[2], "rev-parse", "HEAD"], capture_output=True,
-                                  text=True, check=False).stdout.strip()
-            print(f"24 of {len(cases)} cases, by seed '{seed}'")
-            cases = random.Random(seed).sample(cases, 24)
-        for case in cases:
+        for case in drawn(json.loads(CASES.read_text())["cases"], 5):
             with self.subTest(case["name"]):
                 answer = place("-", "--json", text=json.dumps(case))
                 self.assertEqual(answer.stderr, "")
