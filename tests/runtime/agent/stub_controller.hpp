@@ -20,6 +20,7 @@
 
 #include "runtime/link/link.hpp"
 #include "tests/runtime/shim/worker_folder.hpp"
+#include "tests/support/own_ports.hpp"
 
 namespace orrery::runtime {
 
@@ -51,9 +52,8 @@ class StubController final : public LinkListener {
   Settings settings_;
   Epoch epoch_{1};
   NodeId node_{0};
-  /// Of the first worker that `start_job` asks for: few other processes of this host have the same.
-  std::int32_t first_port_ = 5000 + ::getpid() % 3800;
-  std::int32_t next_port_ = first_port_;
+  /// Of the first worker that the last `start_job` asked for; the others have the next ones.
+  std::int32_t first_port_ = 0;
   bool renews_ = true;
   std::string refusal_;              ///< Not empty: every agent is refused.
   std::string leader_;               ///< Told with the refusal.
@@ -108,6 +108,7 @@ class StubController final : public LinkListener {
   void start_job(JobId id, const JobSpec& spec, std::uint32_t copies, Incarnation incarnation) {
     send(JobKnown{id, std::make_shared<const JobSpec>(spec)});
     Members members{id, Generation{incarnation.value}, {}, {{node_, "n0", "127.0.0.1"}}};
+    first_port_ = OwnPorts::of_process().next(static_cast<std::int32_t>(copies));
     for (std::uint32_t i = 0; i < copies; ++i) {
       WorkerStart start;
       start.rank = start.birth_rank = Rank{i};
@@ -115,7 +116,7 @@ class StubController final : public LinkListener {
       start.local_rank = static_cast<std::int32_t>(i / spec.roles.size());
       start.node = node_;
       start.incarnation = incarnation;
-      start.first_port = next_port_++;
+      start.first_port = first_port_ + static_cast<std::int32_t>(i);
       members.workers.push_back(start);
     }
     send(members);
