@@ -91,6 +91,10 @@ void fail(const CallPtr& call, int status, const Errors& errors) {
   fail(call, status, details.empty() ? first : first + " (and more)", details);
 }
 
+void fail_without_job(const CallPtr& call, const std::string& name) {
+  fail(call, 404, "there is no job " + name);
+}
+
 bool knows_jobs(const runtime::ControllerFacts& facts) {
   return facts.has_state && facts.admission != Admission::Starting &&
          facts.admission != Admission::Following;
@@ -123,7 +127,7 @@ void ControlClient::look_at_job(
        [call, name = full_job_name(name), find = std::move(find)](const ControlView& view) -> Then {
          const JobState* job = view.state.find(view.state.named(name));
          if (job != nullptr && !job->is_forgotten()) return find(view, *job);
-         fail(call, 404, "there is no job " + name);
+         fail_without_job(call, name);
          return {};
        });
 }

@@ -31,6 +31,9 @@ void fail(const CallPtr& call,
 /// The same for everything that is wrong with an input.
 void fail(const CallPtr& call, int status, const Errors& errors);
 
+/// 404, for a job of this full name.
+void fail_without_job(const CallPtr& call, const std::string& name);
+
 /// Checks that no parameter of the query is wrong or unknown; answers 400 and says false where one
 /// is. After all have been taken.
 bool query_is_sound(const CallPtr& call, std::string_view known);

@@ -176,7 +176,8 @@ void delete_all(const CallPtr& call,
   client.ask(call, DeleteRequested{0, id}, [=](const RequestOutcome& outcome) {
     if (!ids.empty())
       return delete_all(call, client, name, ids);  // An old one may have gone itself.
-    if (outcome.kind == RequestOutcome::Kind::Refused) return fail(call, 409, outcome.message);
+    // It went between the look and the request: the answer is that of a moment later.
+    if (outcome.kind == RequestOutcome::Kind::Refused) return fail_without_job(call, name);
     answer_name(call, name);
   });
 }

@@ -103,7 +103,7 @@ void MembershipPolls::answer(
     if (known) {
       poll.call->exchange->respond(json_response(body));
     } else {
-      fail(poll.call, 404, "there is no job " + job);
+      fail_without_job(poll.call, job);
     }
     return true;
   });

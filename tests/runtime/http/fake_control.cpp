@@ -99,7 +99,11 @@ void FakeControl::read(std::function<void(const ControlView&)> look) {
 }
 
 void FakeControl::ask(EventBody request, std::function<void(const RequestOutcome&)> done) {
-  post([this, request = std::move(request), done = std::move(done)] { done(outcome_of(request)); });
+  post([this, request = std::move(request), done = std::move(done)] {
+    if (const JobId gone = std::exchange(goes_first_, JobId::none()); !gone.is_none())
+      outcome_of(DeleteRequested{0, gone});
+    done(outcome_of(request));
+  });
 }
 
 RequestOutcome FakeControl::outcome_of(const EventBody& request) {
@@ -238,6 +242,10 @@ std::size_t FakeControl::open_logs() {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::count_if(
       followers_.begin(), followers_.end(), [](const auto& f) { return f->log != nullptr; }));
+}
+
+void FakeControl::deleted_before_next_request(JobId job) {
+  on_core([&] { goes_first_ = job; });
 }
 
 std::vector<Rank> FakeControl::measured() {

@@ -55,6 +55,9 @@ class FakeControl final : public runtime::ControlApi {
   /// The worker of this rank ends.
   void end_worker(JobId job, std::uint32_t rank, std::int32_t exit_code);
 
+  /// Before the next request is taken, this job is deleted by somebody else.
+  void deleted_before_next_request(JobId job);
+
   /// Sends a line of a log to its followers; `last` ends it.
   void tell_log(const std::string& data, bool last = false, const std::string& error = {});
 
@@ -127,6 +130,7 @@ class FakeControl final : public runtime::ControlApi {
   Controller controller_;
   runtime::ControllerFacts facts_;
   std::vector<Rank> measured_;
+  JobId goes_first_ = JobId::none();
   std::vector<runtime::NodeFacts> nodes_;
   const runtime::TokenOwners* tokens_ = nullptr;
   std::vector<Process> processes_;

@@ -139,6 +139,15 @@ TEST_F(JobsTest, ADeletedJobIsNotShownAnyMore) {
   EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/a").status, 404);
 }
 
+TEST_F(JobsTest, WhoDeletesWhatSomebodyElseHasJustDeletedIsToldThatThereIsNoSuchJob) {
+  const JobId id = control.running(JobBuilder("a").spec(), 1);
+  control.end_worker(id, 0, 0);
+  control.deleted_before_next_request(id);
+  const Answer answer = request(address(), "DELETE", "/api/v1/jobs/a");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(message(answer), HasSubstr("there is no job default.a"));
+}
+
 TEST_F(JobsTest, OfANameTheNewestJobIsShownAndItsHistoryOnRequest) {
   const JobId first = control.running(JobBuilder("a").spec(), 1);
   control.end_worker(first, 0, 0);
