@@ -111,6 +111,9 @@ class QueueBooks {
 
   std::uint32_t turn() const { return turn_.queue; }
 
+  /// What the queue whose turn it is may hold for it, in the scale's units.
+  std::int64_t turn_amount() const { return turn_.amount; }
+
   /// For the rest of this call the job holds so much more, or less.
   void hold(JobId id, const QueueUse& more);
 

@@ -56,7 +56,7 @@ void QueueReclaim::end_turn(QueueBooks& books) {
 }
 
 // Whether the turn that was given goes on; until its job has run for `patience`, the queue keeps
-// what it holds.
+// what it holds of what it was given with the turn, and gets no more by it.
 bool QueueReclaim::keep_turn(const ClusterView& view, QueueBooks& books) {
   if (books.turn() == 0) return false;
   const QueueJob* job = books.find(turn_job_);
@@ -69,7 +69,7 @@ bool QueueReclaim::keep_turn(const ClusterView& view, QueueBooks& books) {
   }
   std::int64_t amount = books.used(books.turn());
   if (job->waits) amount += books.scale().dominant(gang_use(view, turn_job_));
-  books.give_turn({books.turn(), amount});
+  books.give_turn({books.turn(), std::min(amount, books.turn_amount())});
   return true;
 }
 
@@ -144,8 +144,8 @@ bool QueueReclaim::claim(Call& call, std::uint32_t leaf, JobId id) {
   return true;
 }
 
-void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
-  const bool has_turn = leaf == call.books.turn();
+// The turn is that of one job. Others of the queue get what its share leaves, as without it.
+void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) const {
   const std::uint32_t top = call.books.lowest_full(leaf);
   int looked_at = 0;
   int passed_over = 0;
@@ -159,8 +159,9 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
         call.room.starts().begin(), call.room.starts().end(), [&](const QueueRoom::Start& start) {
           return call.view.job(start.job).spec.roles.size() > 1;
         });
-    const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
-                         (has_turn || call.books.stays_within(leaf, gang, top));
+    const bool allowed =
+        !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
+        (entry.job == turn_job_ || (top != leaf && call.books.stays_within(leaf, gang, top)));
     if (!allowed) return ++looked_at < kLookedAt;
     // Where there is room already, the policy sees to it.
     if (call.room.would_fit(call.view.job(entry.job))) return ++looked_at < kLookedAt;

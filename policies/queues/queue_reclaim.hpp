@@ -66,7 +66,7 @@ class QueueReclaim {
   std::vector<QueueRoom::Victim> victims(const ClusterView& view, const QueueBooks& books) const;
   static bool quotas_allow(const Call& call, JobId id);
   static bool claim(Call& call, std::uint32_t leaf, JobId id);
-  static void claim_jobs(Call& call, std::uint32_t leaf);
+  void claim_jobs(Call& call, std::uint32_t leaf) const;
   static std::int64_t free_for_growth(const Call& call, std::uint32_t leaf, std::int64_t enough);
   static void claim_growth(Call& call, std::uint32_t leaf);
   static bool counts(const QueueBooks& books, const QueueBlock& block, JobId claimant, JobId other);

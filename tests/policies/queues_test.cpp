@@ -290,6 +290,30 @@ TEST_F(Queues, AGangWiderThanItsShareRunsInTurn) {
   EXPECT_EQ(minutes + of_b, 240) << "and b has the other half";
 }
 
+class QueuesInTurn : public Queues, public ::testing::WithParamInterface<const char*> {};
+
+// A turn is one job's: the others of the queue stay within its share, however many wait.
+TEST_P(QueuesInTurn, AreGivenOneJobMoreAndNotTheCluster) {
+  use(GetParam(), "patience=600s; a; b weight=3");
+  submit(30, in("b").preemptible());
+  submit(10, in("a").devices(3).preemptible());
+  std::int32_t most = 0;
+  std::int64_t sum = 0;
+  for (int minute = 0; minute < 240; ++minute) {
+    pass(60);
+    most = std::max(most, held("a"));
+    sum += held("a");
+  }
+  // With a turn it is entitled to 6, and by its weight to a quarter of the rest, which its last job
+  // may cross.
+  EXPECT_LE(most, 9);
+  EXPECT_NEAR(static_cast<double>(sum) / 240, 4, 0.2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies,
+                         QueuesInTurn,
+                         ::testing::Values("fifo", "fit", "las", "easy", "orrery"));
+
 TEST_F(Queues, TheMeanOfUseIsTheShareThoughJobsAreWide) {
   use("fifo", "a weight=3; b weight=2");
   submit(8, in("a").devices(8).preemptible());

@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--until", default="24h")
     parser.add_argument("--policies", default="fifo,las,srtf")
     parser.add_argument("--json")
-    parser.add_argument("--most", type=float, default=2.0)
+    parser.add_argument("--most", type=float, default=1.0)
     options = parser.parse_args()
     if not pathlib.Path(options.trace).exists():
         print(f"skipped: the trace {options.trace} is not there")
