@@ -16,7 +16,8 @@ class Dealing {
         base_(claims.size(), 0),
         has_(claims.size(), 0),
         most_(claims.size(), 0),
-        weight_(claims.size(), 0) {}
+        weight_(claims.size(), 0),
+        rises_(claims.size(), false) {}
 
   /// Raises those with a weight from what they have to at most `most_`, in proportion to weights.
   void fill() {
@@ -27,6 +28,8 @@ class Dealing {
       if (weight_[i] > 0 && most_[i] > has_[i]) active_.push_back(i);
     std::int64_t level = 0;
     while (!active_.empty()) {
+      std::fill(rises_.begin(), rises_.end(), false);
+      for (const std::size_t i : active_) rises_[i] = true;
       level = highest_level(level);
       for (const std::size_t i : active_) has_[i] = at_level(i, level);
       deal_units();
@@ -49,21 +52,28 @@ class Dealing {
 
   // What a claim has when one of weight `scale_` has gained `level`.
   std::int64_t at_level(std::size_t i, std::int64_t level) const {
-    const Wide gain = static_cast<Wide>(weight_[i]) * level / scale_;
+    // Dealing is for the most part this division; in 128 bits it takes ten times as long.
+    std::int64_t product = 0;
+    const Wide gain = __builtin_mul_overflow(weight_[i], level, &product)
+                          ? static_cast<Wide>(weight_[i]) * level / scale_
+                          : product / scale_;
     return static_cast<std::int64_t>(std::min<Wide>(most_[i], base_[i] + gain));
   }
 
+  // Rounded up. At most 10^13 times a million: less than 2^64.
   static std::int64_t taken(std::int64_t amount, std::int64_t shape) {
-    return static_cast<std::int64_t>((static_cast<Wide>(amount) * shape + kShapeUnit - 1) /
-                                     kShapeUnit);
+    if (shape == kShapeUnit) return amount;
+    const std::uint64_t product =
+        static_cast<std::uint64_t>(amount) * static_cast<std::uint64_t>(shape);
+    return static_cast<std::int64_t>((product + kShapeUnit - 1) / kShapeUnit);
   }
 
   // What all of them take of a resource.
   Wide sum(std::size_t resource, std::int64_t level) const {
     Wide total = 0;
     for (std::size_t i = 0; i < claims_.size(); ++i) {
-      const bool rises = std::binary_search(active_.begin(), active_.end(), i);
-      total += taken(rises ? at_level(i, level) : has_[i], claims_[i].shape[resource]);
+      const std::int64_t shape = claims_[i].shape[resource];
+      if (shape != 0) total += taken(rises_[i] ? at_level(i, level) : has_[i], shape);
     }
     return total;
   }
@@ -134,6 +144,7 @@ class Dealing {
   std::vector<std::int64_t> most_;
   std::vector<std::int64_t> weight_;
   std::vector<std::size_t> active_;  ///< Ascending.
+  std::vector<bool> rises_;          ///< By claim: whether it is one of them, at this level.
   std::int64_t scale_ = 0;
 };
 
