@@ -7,6 +7,7 @@ OrreryParameters orrery_parameters(const ParameterValues& values) {
   out.period = values.duration("period");
   out.restart = values.duration("restart");
   out.horizon = values.duration("horizon");
+  out.payback = values.number("payback");
   out.growth = values.number("growth");
   out.first_replicas = static_cast<std::int32_t>(values.integer("first_replicas"));
   out.patience = values.duration("patience");

@@ -33,6 +33,17 @@ double OrreryPolicy::guessed_left(double had) {
   return left;
 }
 
+/// By what the epochs that are over took each, as far as that is known. The present one lasts
+/// longer than those where it has to.
+double OrreryPolicy::left_by_epochs(const JobView& job, double had, int epochs_max) const {
+  constexpr double kEndOfEpoch = 0.1;  // Of one, at least, is left.
+  const std::int32_t over = job.row.progress.epoch;
+  const double known = speeds_.had_in_epochs(job);
+  const double each = std::max(known > 0 ? known : had, 1.0) / over;
+  const double since = std::min(known > 0 ? had - known : 0, (1 - kEndOfEpoch) * each);
+  return each * std::max(epochs_max - over, 1) - since;
+}
+
 /// Device-seconds that the job is expected to need yet.
 double OrreryPolicy::left_of(const ClusterView& view, const JobView& job) const {
   const JobRow& row = job.row;
@@ -43,15 +54,21 @@ double OrreryPolicy::left_of(const ClusterView& view, const JobView& job) const 
            std::max(row.holds ? row.devices_held : row.gang_devices(), 1);
   if (parameters_.epochs && profiles_ != nullptr) {
     const auto found = profiles_->find(*job.spec.profile);
-    if (found != profiles_->end() && progress.epoch > 0)
-      return std::max(had, 1.0) / progress.epoch *
-             std::max(found->second.epochs_max() - progress.epoch, 1);
-    // Soon its epochs tell more of it than others do: it is not kept small for their sake.
-    if (found != profiles_->end()) return guessed_left(had);
+    if (found != profiles_->end()) {
+      if (progress.epoch > 0) return left_by_epochs(job, had, found->second.epochs_max());
+      // Soon its epochs tell more of it than others do: it is not kept small for their sake. Where
+      // epochs are long, others are all there is.
+      return had <= kUnknownLeft ? guessed_left(had) : left_by_profile(job, had);
+    }
   }
   const Duration stated = estimate_left(row);
   if (!stated.is_forever())
     return std::max(stated.in_seconds(), 1.0) * std::max(row.gang_devices(), 1);
+  return left_by_profile(job, had);
+}
+
+/// By what jobs of its profile had that have ended.
+double OrreryPolicy::left_by_profile(const JobView& job, double had) const {
   const std::optional<double> total = speeds_.total_of(job);
   return total && had < *total ? std::max(*total - had, *total / 10) : guessed_left(had);
 }
@@ -225,8 +242,11 @@ void OrreryPolicy::value_options(const JobView& job,
                                  OrrerySpeeds::OfJob& speed,
                                  const Sharer& sharer) {
   const std::size_t begin = problem_.first.back();
-  const double kept =
-      parameters_.horizon.in_seconds() / (parameters_.horizon + parameters_.restart).in_seconds();
+  const double restart = parameters_.restart.in_seconds();
+  const double time_left = sharer.left / std::max(job.row.devices_held, 1);
+  const double within = std::min(parameters_.horizon.in_seconds(),
+                                 std::max(restart, parameters_.payback * time_left));
+  const double kept = restart > 0 ? within / (within + restart) : 1;
   double base = 0;
   for (std::size_t i = begin; i < where_.size(); ++i) {
     const double goodput = std::max(speed.at(where_[i]), 1e-12);

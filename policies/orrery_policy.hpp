@@ -19,9 +19,10 @@
 namespace orrery::policies {
 
 struct OrreryParameters {
-  Duration period = Duration::seconds(60);    ///< Of the cycle, above zero.
-  Duration restart = Duration::seconds(30);   ///< What a change of its devices costs a job.
-  Duration horizon = Duration::seconds(150);  ///< For how long a change is taken to pay, above 0.
+  Duration period = Duration::seconds(60);     ///< Of the cycle, above zero.
+  Duration restart = Duration::seconds(30);    ///< What a change of its devices costs a job.
+  Duration horizon = Duration::seconds(3600);  ///< A change has to pay within it, above 0,
+  double payback = 0.1;                        ///< and within so much of what the job has left.
   double growth = 4;                ///< Times the replicas that a speed is known for, at least 1.
   std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
   Duration patience = Duration::seconds(3600);  ///< Of a gang that others pass.
@@ -39,13 +40,16 @@ struct OrreryParameters {
 /// beyond its minimum, which comes before all that is more than a minimum. The first factor is of
 /// `WorkValues`: so shared out, the jobs that are there end with the least sum of completion times,
 /// as far as speeds stay as they are. An option that is not what the job has counts
-/// horizon / (horizon + restart) of it. `PriceShares` finds who has what. A new sharing that is not
-/// worth more than what is there is not proposed.
+/// within / (within + restart) of it, where `within` is `payback` of the time that the job has left
+/// at its present size, at most `horizon` and no less than `restart`. `PriceShares` finds who has
+/// what. A new sharing that is not worth more than what is there is not proposed.
 ///
 /// The order of ends is taken to be that of the device-seconds left: the time left of the job's
-/// last report times its devices; else by epochs, what it took so far for each times those left;
-/// else what its stated run time leaves; else what jobs of its profile had in the mean, less what
-/// it has had; else, as a guess, as much as it has had.
+/// last report times its devices; else by epochs, what it took for each that is over times those
+/// left, less what it has had since the last one; else what its stated run time leaves; else what
+/// jobs of its profile had in the mean, less what it has had; else, as a guess, as much as it has
+/// had. A job in its first epoch, whose profile tells how many there are, is one of the last kind
+/// until it has had ten device-minutes, and then as those of its profile.
 ///
 /// All other jobs are gangs (`PolluxJobs`): they start in queue order beside the minimum of older
 /// jobs, pass one that does not fit, and keep what they hold. The first that has waited for
@@ -105,6 +109,8 @@ class OrreryPolicy : public Policy {
   }
 
   double left_of(const ClusterView& view, const JobView& job) const;
+  double left_by_epochs(const JobView& job, double had, int epochs_max) const;
+  double left_by_profile(const JobView& job, double had) const;
   static double guessed_left(double had);
   void find_sharers(const ClusterView& view);
   void order_sharers();

@@ -157,6 +157,12 @@ void OrrerySpeeds::learn_from(const ClusterView& view, const JobView& job, Known
   learn_steps(view, job, known);
   const JobRow& row = job.row;
   known.had = static_cast<double>(row.attained_device_us(view.now())) * 1e-6;
+  if (row.progress.epoch != known.epochs) {
+    known.epochs = row.progress.epoch;
+    // What it has had since the epoch ended belongs to the next one.
+    const double since = std::max(0.0, (view.now() - row.progress.as_of).in_seconds());
+    known.had_in_epochs = std::max(known.had_in_epochs, known.had - since * row.devices_held);
+  }
   if (alike_ && !job.spec.profile->empty()) {
     known.profile = *job.spec.profile;
     profiles_[known.profile].used = view.now();
@@ -213,6 +219,11 @@ std::optional<double> OrrerySpeeds::total_of(const JobView& job) const {
   const auto found = profiles_.find(*job.spec.profile);
   if (found == profiles_.end() || found->second.ended == 0) return std::nullopt;
   return found->second.total_mean;
+}
+
+double OrrerySpeeds::had_in_epochs(const JobView& job) const {
+  const auto known = jobs_.find(job.row.id);
+  return known == jobs_.end() ? 0 : known->second.had_in_epochs;
 }
 
 double OrrerySpeeds::speed_ratio(const ClusterView& view,
@@ -300,6 +311,8 @@ void OrrerySpeeds::save(ByteWriter& out) const {
     out.f64(known.stats.var);
     out.string(known.profile);
     out.f64(known.had);
+    out.signed_varint(known.epochs);
+    out.f64(known.had_in_epochs);
     out.boolean(known.is_apart);
     if (known.is_apart) save_steps(known.own, out);
   }
@@ -334,6 +347,8 @@ void OrrerySpeeds::load_known(ByteReader& in, Known& known) {
   known.stats.var = in.f64();
   known.profile = in.string();
   known.had = in.f64();
+  known.epochs = static_cast<std::int32_t>(in.signed_varint());
+  known.had_in_epochs = in.f64();
   known.is_apart = in.boolean();
   if (known.is_apart) load_steps(in, known.own);
 }

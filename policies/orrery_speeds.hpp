@@ -97,6 +97,9 @@ class OrrerySpeeds {
   /// none has.
   std::optional<double> total_of(const JobView& job) const;
 
+  /// Device-seconds that the epochs of the job took which are over; 0 where none is known to be.
+  double had_in_epochs(const JobView& job) const;
+
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
 
@@ -130,10 +133,12 @@ class OrrerySpeeds {
     Instant heard;                                    ///< The last profiling that was read.
     std::map<DeviceModelId, MeasuredSpeeds> by_kind;  ///< From reports of progress.
     GradientStats stats;
-    std::string profile;    ///< Empty: none.
-    double had = 0;         ///< Device-seconds, at the last look.
-    bool is_apart = false;  ///< From the others of its profile, or there is none.
-    Steps own;              ///< Where it is.
+    std::string profile;       ///< Empty: none.
+    double had = 0;            ///< Device-seconds, at the last look.
+    std::int32_t epochs = 0;   ///< That are over.
+    double had_in_epochs = 0;  ///< Device-seconds that they took.
+    bool is_apart = false;     ///< From the others of its profile, or there is none.
+    Steps own;                 ///< Where it is.
     std::map<DeviceModelId, OwnTable> tables;  ///< Derived.
   };
 

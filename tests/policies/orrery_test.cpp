@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/models/pollux_application.hpp"
+#include "policies/orrery_policy.hpp"
 #include "policies/orrery_speeds.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/support/fake_run.hpp"
@@ -66,12 +68,14 @@ TEST(Orrery, WhoHasLittleLeftHasMore) {
   EXPECT_GE(cluster.replicas(is_long), 1);
 }
 
-// One device comes free: not worth a restart of anyone within the horizon, but within a longer one.
+// One device comes free: not worth a restart of anyone within the horizon, or a part of what the
+// job has left, but within a longer one.
 TEST(Orrery, AChangeHasToPayWithinTheHorizon) {
-  const auto grows = [](const char* horizon) {
+  const auto grows = [](const char* horizon, const char* payback) {
     FakeCluster cluster;
     cluster.add_nodes(1, 8);
-    const auto policy = testing::policy("orrery", {{"horizon", horizon}, {"first_replicas", "8"}});
+    const auto policy = testing::policy(
+        "orrery", {{"horizon", horizon}, {"payback", payback}, {"first_replicas", "8"}});
     const JobId fixed = cluster.submit(job().devices(4), 1000);
     const JobId elastic = cluster.submit(job().preemptible().replicas(4, 8), 1e6);
     cluster.set_rate(elastic, [](std::int32_t n) { return n <= 4 ? n : 4 + 0.1 * (n - 4); });
@@ -82,8 +86,50 @@ TEST(Orrery, AChangeHasToPayWithinTheHorizon) {
     ask(cluster, *policy);
     return cluster.replicas(elastic) > 4;
   };
-  EXPECT_FALSE(grows("30s"));
-  EXPECT_TRUE(grows("10000s"));
+  EXPECT_FALSE(grows("30s", "1000"));
+  EXPECT_FALSE(grows("10000s", "0.01"));
+  EXPECT_TRUE(grows("10000s", "1000"));
+}
+
+// Of two epochs of a thousand seconds one is over for both: what they had since then counts.
+TEST(Orrery, WhoIsAtTheEndOfItsLastEpochHasLittleLeft) {
+  PolluxTables tables;
+  tables.name = "toy";
+  tables.limits = {.initial_total = 10, .total_max = 40, .atomic_min = 10, .atomic_max = 40};
+  tables.epochs_max = 2;
+  tables.placements.emplace(std::vector<int>{1}, StepCurve({{10, {1, 0}}, {40, {4, 0}}}));
+  tables.runs = {{10, {{240, 240, {1, 0}}, {480, 480, {1, 0}}}},
+                 {40, {{240, 240, {1, 0}}, {480, 480, {1, 0}}}}};
+  auto profiles = std::make_shared<PolluxProfiles>();
+  profiles->emplace("toy", PolluxApplication(std::move(tables)));
+  policies::OrreryPolicy policy({}, std::make_unique<policies::NoEstimates>(), profiles);
+  FakeCluster cluster;
+  cluster.add_nodes(1, 5);
+  const auto start = [&] {
+    JobSpec spec = *job().preemptible().replicas(1, 4).spec();
+    spec.profile = "toy";
+    const JobId id = cluster.submit(std::make_shared<const JobSpec>(spec), 1e6);
+    Plan plan;
+    plan.grant(id, 1);
+    cluster.carry_out(plan);
+    return id;
+  };
+  const auto pass = [&](std::int64_t seconds) {
+    cluster.advance(seconds);
+    return cluster.ask_optimize(policy);
+  };
+  const JobId first = start();
+  (void)pass(600);
+  const JobId second = start();
+  cluster.advance(400);
+  cluster.complete_epochs(first, 1);
+  (void)pass(30);
+  cluster.advance(570);
+  cluster.complete_epochs(second, 1);
+  (void)pass(0);
+  cluster.carry_out(pass(300));
+  EXPECT_EQ(cluster.replicas(first), 4) << "100 s on one device are left, 700 of the other";
+  EXPECT_EQ(cluster.replicas(second), 1);
 }
 
 // Small gangs come for ever, so that eight devices are never free at once by themselves.
@@ -317,6 +363,25 @@ TEST_F(ProfileSpeeds, WhatAJobNeedsIsTheMeanOfThoseThatEnded) {
   speeds_.learn(cluster_);
   EXPECT_EQ(speeds_.total_of(cluster_.job(waiting("bert"))), (60.0 + 180.0) / 2);
   EXPECT_EQ(speeds_.total_of(cluster_.job(waiting("yolo"))), std::nullopt);
+}
+
+// It had a minute before its first epoch was over, and looks come later.
+TEST_F(ProfileSpeeds, WhatEpochsTookIsWithoutWhatCameAfterThem) {
+  const JobId id = run("bert");
+  EXPECT_EQ(speeds_.had_in_epochs(cluster_.job(id)), 0);
+  cluster_.complete_epochs(id, 1);
+  cluster_.advance(40);
+  speeds_.learn(cluster_);
+  EXPECT_EQ(speeds_.had_in_epochs(cluster_.job(id)), 60);
+  cluster_.advance(60);
+  speeds_.learn(cluster_);
+  EXPECT_EQ(speeds_.had_in_epochs(cluster_.job(id)), 60);
+  ByteWriter saved;
+  speeds_.save(saved);
+  OrrerySpeeds loaded(std::make_unique<policies::NoEstimates>(), true);
+  ByteReader in(saved.bytes());
+  loaded.load(in);
+  EXPECT_EQ(loaded.had_in_epochs(cluster_.job(id)), 60);
 }
 
 ThroughputObservation observed(int nodes, int replicas, int batch, double compute, double step) {

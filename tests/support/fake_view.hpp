@@ -92,6 +92,14 @@ class FakeCluster : public ClusterView {
   /// From now on the rows carry progress reports with an oracle's estimate of what remains.
   void report_progress() { reports_ = true; }
 
+  /// So many training epochs of the job are over, the last one now.
+  void complete_epochs(JobId id, std::int32_t epochs) {
+    ProgressView& progress = jobs_[id.index()].row.progress;
+    progress.epoch = epochs;
+    progress.as_of = now_;
+    touch(id);
+  }
+
   /// Marks a node as gone or back; what ran there is lost and waits again.
   void set_usable(NodeId node, bool usable) {
     for (const JobId id : std::vector<JobId>(holding().begin(), holding().end()))
