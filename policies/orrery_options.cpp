@@ -39,8 +39,9 @@ double OrreryPolicy::left_by_epochs(const JobView& job, double had, int epochs_m
   constexpr double kEndOfEpoch = 0.1;  // Of one, at least, is left.
   const std::int32_t over = job.row.progress.epoch;
   const double known = speeds_.had_in_epochs(job);
-  const double each = std::max(known > 0 ? known : had, 1.0) / over;
-  const double since = std::min(known > 0 ? had - known : 0, (1 - kEndOfEpoch) * each);
+  const double then = known > 0 ? known : had;
+  const double each = std::max(then, 1.0) / over;
+  const double since = std::min(had - then, (1 - kEndOfEpoch) * each);
   return each * std::max(epochs_max - over, 1) - since;
 }
 
@@ -246,7 +247,7 @@ void OrreryPolicy::value_options(const JobView& job,
   const double time_left = sharer.left / std::max(job.row.devices_held, 1);
   const double within = std::min(parameters_.horizon.in_seconds(),
                                  std::max(restart, parameters_.payback * time_left));
-  const double kept = restart > 0 ? within / (within + restart) : 1;
+  const double kept = within / (within + restart);
   double base = 0;
   for (std::size_t i = begin; i < where_.size(); ++i) {
     const double goodput = std::max(speed.at(where_[i]), 1e-12);

@@ -22,9 +22,9 @@ struct OrreryParameters {
   Duration period = Duration::seconds(60);     ///< Of the cycle, above zero.
   Duration restart = Duration::seconds(30);    ///< What a change of its devices costs a job.
   Duration horizon = Duration::seconds(3600);  ///< A change has to pay within it, above 0,
-  double payback = 0.1;                        ///< and within so much of what the job has left.
-  double growth = 4;                ///< Times the replicas that a speed is known for, at least 1.
-  std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
+  double payback = 0.1;  ///< and within so much of the time that the job has left, above 0.
+  double growth = 4;     ///< Times the replicas that a speed is known for, at least 1.
+  std::int32_t first_replicas = 4;              ///< Of a job of unknown speed, at most.
   Duration patience = Duration::seconds(3600);  ///< Of a gang that others pass.
   bool epochs = true;  ///< Whether it knows how many epochs a job has where its profile says so.
   bool alike = true;   ///< Whether jobs of one profile are taken to be of one speed.
