@@ -20,13 +20,18 @@ std::string devices_text(std::int64_t thousandths) {
 
 }  // namespace
 
-QueueStandings::QueueStandings(const State& state) {
-  if (state.settings.queues.empty()) return;
-  Result<QueuesSpec> spec = parsed_queues(state.settings.queues);
-  // A journal of another program may have keys that this one does not know.
-  if (!spec) return;
-  parts_ = std::make_unique<Parts>(*std::move(spec));
+void QueueStandings::look(const State& state) {
+  const std::string& text = state.settings.queues;
+  if (parts_ == nullptr || parts_->text != text) {
+    parts_ = nullptr;
+    if (text.empty()) return;
+    Result<QueuesSpec> spec = parsed_queues(text);
+    // A journal of another program may have keys that this one does not know.
+    if (!spec) return;
+    parts_ = std::make_unique<Parts>(text, *std::move(spec));
+  }
   Parts& p = *parts_;
+  p.loads.clear();
   state.for_each_job([&](const JobState& job) {
     if (!is_final(job.row.phase))
       p.loads.add(queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs));

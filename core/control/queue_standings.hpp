@@ -49,8 +49,15 @@ struct QueueStanding {
 /// written, without past use and turns, which only the policy knows.
 class QueueStandings {
  public:
-  /// Looks at every live job. The state must not change while it is in use.
-  explicit QueueStandings(const State& state);
+  /// Of no queues.
+  QueueStandings() = default;
+
+  /// See `look`.
+  explicit QueueStandings(const State& state) { look(state); }
+
+  /// Looks at every live job; what is said afterwards is of the state as it was. The tree of queues
+  /// is read only where its text is another than at the last look.
+  void look(const State& state);
 
   /// Whether there are queues at all.
   bool any() const { return parts_ != nullptr; }
@@ -64,8 +71,10 @@ class QueueStandings {
 
  private:
   struct Parts {
-    explicit Parts(QueuesSpec spec) : tree(std::move(spec)), loads(tree) {}
+    Parts(std::string settings, QueuesSpec spec)
+        : text(std::move(settings)), tree(std::move(spec)), loads(tree) {}
 
+    std::string text;  ///< Settings::queues, which the tree was read from.
     QueueTree tree;
     QueueScale scale;
     QueueLoads loads;

@@ -137,6 +137,8 @@ bool Driver::journal_and_step() {
   std::size_t record = 0;
   for (const Event& event : events_) {
     commands_.clear();
+    if (observer_ != nullptr && event.at > controller_.state().now)
+      observer_->on_instant_over(controller_.state());
     controller_.step(event, commands_);
     planner_.stepped(records_[record++].bytes);
     const State& state = controller_.state();

@@ -25,6 +25,10 @@ class RunObserver {
   /// What one step told, in order.
   virtual void on_notices(std::span<const Notice> notices, const State& state) = 0;
 
+  /// All of the instant `state.now` has been stepped; the next event comes later. What the state
+  /// shows now has held from this instant on. By default nothing.
+  virtual void on_instant_over(const State& /*state*/) {}
+
   /// The event is stepped soon: what the observer has of its jobs may be fetched meanwhile. By
   /// default nothing.
   virtual void expect(const Event&) {}

@@ -67,7 +67,7 @@ class RunPageWriter {
  private:
   // One time axis for all; in devices, [queue][point].
   void put_queues() {
-    const std::vector<QueueSamples::Point>& points = run_.timeline.queues().points();
+    const std::span<const QueueSamples::Point> points = run_.queue_points;
     if (points.empty()) {
       json_.key("queues").null();
       return;

@@ -12,6 +12,7 @@
 #include "sim/reports/timeline.hpp"
 #include "sim/results/job_ratios.hpp"
 #include "sim/results/job_table.hpp"
+#include "sim/results/queue_samples.hpp"
 #include "sim/results/summary.hpp"
 
 namespace orrery::sim {
@@ -29,9 +30,10 @@ struct RunPage {
   const JobTable& jobs;
   const Timeline& timeline;
   const JobNotes& notes;
-  std::vector<std::string> approximated;     ///< Sentences.
-  std::vector<StrikeWords> faults;           ///< [fault of the scenario].
-  std::vector<std::string> node_names = {};  ///< [node]; "node 3" where there is none.
+  std::span<const QueueSamples::Point> queue_points;  ///< Empty where no queues are set.
+  std::vector<std::string> approximated;              ///< Sentences.
+  std::vector<StrikeWords> faults;                    ///< [fault of the scenario].
+  std::vector<std::string> node_names = {};           ///< [node]; "node 3" where there is none.
 };
 
 /// How much of a run a page shows in full. Above, a part is shown, and the page says which.

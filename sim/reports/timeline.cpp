@@ -106,7 +106,6 @@ void Timeline::observe(std::span<const Notice> notices, const State& state) {
   for (std::size_t i = 0; i < changed_.size(); ++i) begin_if_holding(changed_[i], state);
   note_draining(state);
   fragments_.observe(state);
-  queues_.observe(state);
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) {
       at_last_end_ = device_time_;

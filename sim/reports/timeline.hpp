@@ -14,7 +14,6 @@
 #include "sim/reports/step_series.hpp"
 #include "sim/reports/timeline_rows.hpp"
 #include "sim/results/fragment_samples.hpp"
-#include "sim/results/queue_samples.hpp"
 
 namespace orrery::sim {
 
@@ -112,9 +111,6 @@ class Timeline {
   /// Fragments for the jobs alive, in devices (FragmentSamples). Complete after `close`.
   const StepSeries& fragments() const { return fragment_series_; }
 
-  /// Shares and use of queues; empty points where there are none.
-  const QueueSamples& queues() const { return queues_; }
-
   const FragmentSamples& fragment_samples() const { return fragments_; }
 
   /// Devices that compute, and those of nodes that may not be used; empty unless asked for.
@@ -211,7 +207,6 @@ class Timeline {
   StepSeries queue_series_;
   StepSeries use_series_;
   FragmentSamples fragments_;
-  QueueSamples queues_;
   StepSeries fragment_series_;
   StepSeries computing_series_;
   StepSeries unavailable_series_;

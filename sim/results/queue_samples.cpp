@@ -18,19 +18,14 @@ void QueueSamples::add(const std::vector<QueueStanding>& queues,
     sum.share += queues[i].share * seconds;
     sum.used += queues[i].used * seconds;
     sum.borrowed += queues[i].borrowed * seconds;
-    // In the middle of an instant one job may be given what another has not given back yet.
-    if (seconds <= 0) continue;
+    if (seconds <= 0) continue;  // A run that ends in the instant of the last look.
     sum.used_max = std::max(sum.used_max, queues[i].used);
     sum.waiting_max = std::max(sum.waiting_max, queues[i].jobs_waiting);
   }
 }
 
 void QueueSamples::keep() {
-  // Of one instant the last look counts.
-  if (!points_.empty() && points_.back().at == at_)
-    points_.back().queues = latest_;
-  else if (looks_ % stride_ == 0)
-    points_.push_back({at_, latest_});
+  if (looks_ % stride_ == 0) points_.push_back({at_, latest_});
   if (points_.size() <= kPointsMax) return;
   std::size_t kept = 0;
   // Not the first onto itself: that would leave it empty.
@@ -40,10 +35,12 @@ void QueueSamples::keep() {
   stride_ *= 2;
 }
 
-void QueueSamples::observe(const State& state) {
-  if (state.settings.queues.empty()) return;
+void QueueSamples::look(const State& state) {
+  if (!changed_ || state.settings.queues.empty()) return;
   if (any_ && state.now - at_ < apart_) return;
-  std::vector<QueueStanding> now = QueueStandings(state).list();
+  changed_ = false;
+  standings_.look(state);
+  std::vector<QueueStanding> now = standings_.list();
   if (now.empty()) return;
   if (any_ && now.size() == latest_.size()) {
     add(latest_, (state.now - at_).in_seconds(), sums_);

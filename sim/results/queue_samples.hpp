@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.hpp"
@@ -11,8 +12,9 @@
 
 namespace orrery::sim {
 
-/// Looks at the queues after every step; after 16,384 looks when a second has passed since the last
-/// one, after as many more when two have, and so on: a look costs as much as there are live jobs.
+/// Looks at the queues once in each instant in which something happened; after 16,384 looks when a
+/// second has passed since the last one, after as many more when two have, and so on: a look costs
+/// as much as there are live jobs.
 class QueueSamples {
  public:
   struct Point {
@@ -20,11 +22,18 @@ class QueueSamples {
     std::vector<QueueStanding> queues;  ///< In the order of QueueStandings::list.
   };
 
-  /// After a step; time does not go back. Where no queues are set, nothing is done.
-  void observe(const State& state);
+  /// A step told something.
+  void changed() { changed_ = true; }
+
+  /// All of the instant `state.now` has been stepped; time does not go back. Where no queues are
+  /// set, and where nothing has changed, nothing is done.
+  void look(const State& state);
 
   /// Some of the looks, ascending: at most `kPointsMax`.
   const std::vector<Point>& points() const { return points_; }
+
+  /// The same, for whoever keeps them.
+  std::vector<Point> take_points() { return std::move(points_); }
 
   /// Means from the first look to `end`, each look holding until the next.
   std::vector<QueueMeans> means(Instant end) const;
@@ -43,6 +52,8 @@ class QueueSamples {
   static void add(const std::vector<QueueStanding>& queues, double seconds, std::vector<Sum>& sums);
   void keep();
 
+  QueueStandings standings_;
+  bool changed_ = false;
   Duration apart_ = Duration::zero();
   std::uint64_t looks_ = 0;
   std::uint64_t stride_ = 1;  ///< Of looks that are kept.

@@ -71,6 +71,8 @@ class FaultWatch final : public World, public RunObserver {
     pass_on();
   }
 
+  void on_instant_over(const State& state) override { observer_.on_instant_over(state); }
+
   bool should_stop() override { return observer_.should_stop(); }
 
  private:

@@ -52,6 +52,7 @@ void JournalFollower::step(const Kept& kept) {
       copy_errors_ = copied.errors();
   }
   commands_.clear();
+  if (observer_ != nullptr && event.at > state().now) observer_->on_instant_over(state());
   controller_.step(event, commands_);
   chain_ = kept.chain;
   const bool plan = std::holds_alternative<PlanProposed>(event.body) ||

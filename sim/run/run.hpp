@@ -20,6 +20,7 @@
 #include "sim/control/late_planner.hpp"
 #include "sim/fabric/fabric.hpp"
 #include "sim/results/metrics.hpp"
+#include "sim/results/queue_samples.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"
 
@@ -94,9 +95,10 @@ struct RunOptions {
 /// What a run gave.
 struct RunReport {
   Summary summary;
-  std::unique_ptr<Metrics> metrics;         ///< Rows of all jobs, for `jobs.csv`.
-  std::vector<std::string> warnings;        ///< What could not be modelled as asked.
-  std::vector<std::string> approximations;  ///< Of the fabric: what its level leaves out.
+  std::unique_ptr<Metrics> metrics;               ///< Rows of all jobs, for `jobs.csv`.
+  std::vector<QueueSamples::Point> queue_points;  ///< Empty where no queues are set.
+  std::vector<std::string> warnings;              ///< What could not be modelled as asked.
+  std::vector<std::string> approximations;        ///< Of the fabric: what its level leaves out.
   RunEnd end = RunEnd::Finished;
   Instant ended_at;         ///< The world's time then.
   std::uint64_t steps = 0;  ///< Under control by agents: of all pure machines together.

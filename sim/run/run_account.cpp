@@ -78,10 +78,12 @@ void RunAccount::on_notices(std::span<const Notice> notices, const State& state)
                           state.chosen.choice.reason});
   }
   fragments_.observe(state);
-  queues_.observe(state);
+  queues_.changed();
   for (RunListener* listener : options_.listeners)
     listener->on_notices(notices, state, metrics_->jobs());
 }
+
+void RunAccount::on_instant_over(const State& state) { queues_.look(state); }
 
 void RunAccount::decided(Instant at, PlanTrigger trigger, std::size_t grants, Duration wall) {
   metrics_->decided(wall);
@@ -102,6 +104,12 @@ void RunAccount::sum_up_fragments(Instant end, std::int64_t devices, Summary& su
   summary.fragmentation_avg =
       fragments_.mean(metrics_->makespan_end(end)) / static_cast<double>(devices);
   summary.fragmentation_max = fragments_.highest() / static_cast<double>(devices);
+}
+
+std::vector<QueueSamples::Point> RunAccount::sum_up_queues(Instant end, Summary& summary) {
+  queues_.look(state_);
+  summary.queues = queues_.means(end);
+  return queues_.take_points();
 }
 
 void RunAccount::take_reasons() {
@@ -133,7 +141,7 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   report.summary = metrics_->summarise(facts);
   report.summary.measured.peak_rss_mb = peak_rss_mb();  // What it took to sum up is part of it.
   sum_up_fragments(now, facts.devices, report.summary);
-  sum_up_queues(now, report.summary);
+  report.queue_points = sum_up_queues(now, report.summary);
   report.summary.policy_choices = std::move(choices_);
   if (arrivals_) report.summary.arrivals = arrivals_->close(state_);
   report.metrics = std::move(metrics_);

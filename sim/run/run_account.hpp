@@ -35,6 +35,7 @@ class RunAccount final : public RunObserver {
   void expect(const Event& event) override;
   void on_event(Sequence sequence, const Event& event) override;
   void on_notices(std::span<const Notice> notices, const State& state) override;
+  void on_instant_over(const State& state) override;
   bool should_stop() override;
 
   /// The policy was asked once.
@@ -49,8 +50,9 @@ class RunAccount final : public RunObserver {
   /// to the end of the makespan: how long the world goes on without work is no choice of a policy.
   void sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const;
 
-  /// Means of queues up to `end`.
-  void sum_up_queues(Instant end, Summary& summary) const { summary.queues = queues_.means(end); }
+  /// Means of queues up to `end`; returns some of the looks (QueueSamples::points). Once, at the
+  /// end.
+  std::vector<QueueSamples::Point> sum_up_queues(Instant end, Summary& summary);
 
   /// What the run gave; `chain` is the chain digest of its `events` records, `end` how it ended.
   /// Once, at the end.

@@ -82,6 +82,7 @@ Result<std::string> page_of(StateStore& store, const JournalSurvey& survey) {
   const auto read = read_journal(store, Sequence{1}, {}, [&](Sequence at, const Event& event) {
     const Event shifted = since_begin(event, survey.first);
     commands.clear();
+    if (shifted.at > controller.state().now) account.on_instant_over(controller.state());
     controller.step(shifted, commands);
     (void)controller.take_touched();
     while (controller.take_plan_request()) continue;
@@ -106,13 +107,14 @@ Result<std::string> page_of(StateStore& store, const JournalSurvey& survey) {
   sim::Summary summary = account.metrics().summarise(facts);
   summary.decisions = survey.plans;
   account.sum_up_fragments(end, facts.devices, summary);
-  account.sum_up_queues(end, summary);
+  const std::vector<sim::QueueSamples::Point> queue_points = account.sum_up_queues(end, summary);
   const sim::RunPage page{
       .summary = summary,
       .fidelity = "real",
       .jobs = account.metrics().jobs(),
       .timeline = timeline.close(end),
       .notes = notes.notes(),
+      .queue_points = queue_points,
       .approximated = {"Second 0 is " + utc_text(survey.first) + ".",
                        "A journal does not hold how long the policy took: times of decisions are "
                        "not shown."},

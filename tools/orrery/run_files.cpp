@@ -165,6 +165,7 @@ Status RunFiles::write_report(const sim::RunReport& report, const sim::Timeline&
                           .jobs = report.metrics->jobs(),
                           .timeline = timeline,
                           .notes = notes_->notes(),
+                          .queue_points = report.queue_points,
                           .approximated = approximations(scenario_, report.warnings),
                           .faults = words_of(scenario_.faults)};
   return write_file(folder_ / "report.html", sim::report_page(sim::run_page_data(page)));

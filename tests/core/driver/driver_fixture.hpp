@@ -127,10 +127,15 @@ class Watcher final : public RunObserver {
     times.push_back(event.at);
   }
 
+  void on_instant_over(const State& state) override {
+    over.emplace_back(state.now, state.sequence);
+  }
+
   bool should_stop() override { return kinds.size() >= stop_after; }
 
   std::vector<std::string> kinds;
   std::vector<Instant> times;
+  std::vector<std::pair<Instant, Sequence>> over;  ///< Instants, with the last record of each.
   std::size_t stop_after = SIZE_MAX;
 };
 
@@ -189,6 +194,7 @@ class DriverTest : public testing::Test {
     ASSERT_TRUE(opened);
     watcher_.kinds.clear();
     watcher_.times.clear();
+    watcher_.over.clear();
   }
 
   static JobSubmitted submission(const JobBuilder& job) {

@@ -48,6 +48,22 @@ TEST_F(DriverTest, FactsOfOneInstantAreSteppedInOneOrder) {
           "node_silent", "node_returned", "workers_changed", "job_submitted", "plan_proposed"));
 }
 
+TEST_F(DriverTest, AnInstantIsOverOnceAllOfItsFactsWereStepped) {
+  open(memory_);
+  const auto at = [](int seconds) { return Instant::zero() + Duration::seconds(seconds); };
+  const Sequence opened = controller_.state().sequence;
+  world_.at(5, NodeSilent{NodeId{0}});
+  world_.at(5, NodeReturned{NodeId{0}, {}});
+  world_.at(6, submission(job("a")));
+  world_.at(8, NodeSilent{NodeId{0}});
+  EXPECT_EQ(driver_->run(at(9)), RunEnd::Finished);
+  ASSERT_EQ(watcher_.over.size(), 3U);
+  EXPECT_EQ(watcher_.over[0], std::pair(Instant::zero(), opened));
+  EXPECT_EQ(watcher_.over[1], std::pair(at(5), opened.next().next()));
+  // The submission, and the plan that followed it at once.
+  EXPECT_EQ(watcher_.over[2], std::pair(at(6), opened.next().next().next().next()));
+}
+
 TEST_F(DriverTest, ObservedTimeNeverStepsBack) {
   open(memory_);
   world_.at(5, submission(job("a")));

@@ -19,7 +19,8 @@ TEST(QueueSamples, EachPointHasAllQueuesHoweverManyLooksThereWere) {
   for (std::size_t look = 0; look < 4 * QueueSamples::kPointsMax; ++look) {
     h.now = h.now + Duration::seconds(20);
     h.step(TimeReached{});
-    samples.observe(h.controller.state());
+    samples.changed();
+    samples.look(h.controller.state());
   }
   ASSERT_GT(samples.points().size(), 1U);
   EXPECT_LE(samples.points().size(), QueueSamples::kPointsMax);
@@ -29,34 +30,26 @@ TEST(QueueSamples, EachPointHasAllQueuesHoweverManyLooksThereWere) {
     EXPECT_EQ(point.queues.size(), queues) << "at " << point.at.in_seconds() << " s";
 }
 
-TEST(QueueSamples, AMaximumIsOfWholeInstants) {
+TEST(QueueSamples, LooksOnlyWhereSomethingHasChanged) {
   Settings settings;
   settings.queues = "red weight=1; blue weight=3";
   tests::ControllerHarness h({tests::nodes_of(1, 4)}, std::move(settings));
   QueueSamples samples;
-  const auto look = [&] { samples.observe(h.controller.state()); };
-  const auto waiting_max = [&] {
-    const std::vector<QueueMeans> means = samples.means(h.now);
-    const auto red = std::find_if(
-        means.begin(), means.end(), [](const QueueMeans& queue) { return queue.name == "red"; });
-    return red == means.end() ? -1 : red->waiting_max;
-  };
-  look();
-  const JobId job = h.submit(tests::JobBuilder("first").group("red"));
-  look();
-  h.plan(tests::grant(job, 1, {}));
-  look();
-  h.now = h.now + Duration::seconds(60);
-  h.step(TimeReached{});
-  look();
-  EXPECT_EQ(waiting_max(), 0) << "it waited for no time";
-
-  h.submit(tests::JobBuilder("second").group("red"));
-  look();
+  samples.look(h.controller.state());
+  EXPECT_TRUE(samples.points().empty());
+  h.submit(tests::JobBuilder("first").group("red"));
+  samples.changed();
+  samples.look(h.controller.state());
   h.now = h.now + Duration::seconds(1);
   h.step(TimeReached{});
-  look();
-  EXPECT_EQ(waiting_max(), 1);
+  samples.look(h.controller.state());
+  ASSERT_EQ(samples.points().size(), 1U);
+  // What was found holds until the end.
+  const std::vector<QueueMeans> means = samples.means(h.now);
+  const auto red = std::find_if(
+      means.begin(), means.end(), [](const QueueMeans& queue) { return queue.name == "red"; });
+  ASSERT_NE(red, means.end());
+  EXPECT_EQ(red->waiting_max, 1);
 }
 
 }  // namespace

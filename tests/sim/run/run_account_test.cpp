@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/registry.hpp"
@@ -11,16 +12,24 @@
 namespace orrery::sim {
 namespace run_account_tests {
 
-Summary summary_of(const std::string& text, const std::string& policy) {
-  const auto scenario = scenarios::parse_scenario(text, "test.yaml", {{"policy", policy}});
+RunReport report_of(const std::string& text,
+                    const std::vector<scenarios::Override>& overrides = {}) {
+  const auto scenario = scenarios::parse_scenario(text, "test.yaml", overrides);
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
   const auto workload = LoadedWorkload::load(*scenario);
   EXPECT_TRUE(workload);
-  const auto made = policies::make_policy(policy, {});
+  policies::PolicyArguments arguments;
+  for (const scenarios::Parameter& parameter : scenario->policy.parameters)
+    arguments.parameters[parameter.key] = parameter.value;
+  const auto made = policies::make_policy(scenario->policy.name, arguments);
   EXPECT_TRUE(made);
   auto report = run_model(*scenario, *workload, **made, {});
   EXPECT_TRUE(report);
-  return report->summary;
+  return std::move(*report);
+}
+
+Summary summary_of(const std::string& text, const std::string& policy) {
+  return report_of(text, {{"policy", policy}}).summary;
 }
 
 // `never` fits on no node, and some policies ask to be woken for ever while it waits.
@@ -40,6 +49,32 @@ jobs:
     EXPECT_EQ(other.makespan_s, fifo.makespan_s) << policy;
     EXPECT_DOUBLE_EQ(other.fragmentation_avg, fifo.fragmentation_avg) << policy;
   }
+}
+
+// In the middle of an instant a job that is placed at once waits, and one may be given what another
+// has not given back yet.
+TEST(RunAccount, QueuesAreLookedAtWhenAnInstantIsOver) {
+  const RunReport report = report_of(R"(
+cluster: {nodes: 1, gpus_per_node: 4}
+policy: {name: fifo, queues: {tree: [{name: red, weight: 1}, {name: blue, weight: 3}]}}
+jobs:
+  - {name: first, gpus: 4, work: 100s, group: red}
+  - {name: second, gpus: 2, work: 100s, group: red, at: 200s}
+  - {name: third, gpus: 2, work: 100s, group: blue, at: 200s}
+  - {name: fourth, gpus: 4, work: 100s, group: blue, at: 250s}
+)");
+  std::vector<std::string> seen;
+  for (const QueueMeans& queue : report.summary.queues)
+    seen.push_back(queue.name + ": " + std::to_string(static_cast<int>(queue.used_max)) +
+                   " at most, " + std::to_string(queue.waiting_max) + " waiting");
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"red: 4 at most, 0 waiting",
+                                      "blue: 4 at most, 1 waiting",
+                                      "default: 0 at most, 0 waiting"}));
+  std::vector<double> looked;
+  for (const QueueSamples::Point& point : report.queue_points)
+    looked.push_back(point.at.in_seconds());
+  EXPECT_EQ(looked, (std::vector<double>{0, 100, 200, 250, 300, 400}));
 }
 
 }  // namespace run_account_tests
