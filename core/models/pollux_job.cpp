@@ -71,7 +71,8 @@ void PolluxJob::measured_as(const PolluxApplication& application) {
   application_ = &application;
 }
 
-bool PolluxJob::reallocate(std::span<const int> gpus_per_node) {
+bool PolluxJob::reallocate(std::span<const int> gpus_per_node, Duration delay) {
+  invariant(delay.ns >= 0 && delay.ns % kSecond == 0, "a delay takes whole seconds");
   if (gpus_per_node.empty()) {
     placement_.clear();
     replicas_ = 0;
@@ -86,7 +87,7 @@ bool PolluxJob::reallocate(std::span<const int> gpus_per_node) {
   replicas_ = replicas;
   split_ = *split;
   time_ = *time;
-  rescale_left_ = kRescaleDelay;
+  rescale_left_ = delay;
   measured_here_ = false;
   if (!completed_at_) update_rate();
   return true;

@@ -27,7 +27,7 @@ struct TrainingReport {
 /// seconds.
 ///
 /// The rules, as far as they decide completion times:
-/// * every change of placement costs `kRescaleDelay` with the GPUs held, before any progress;
+/// * every change of placement costs a delay with the GPUs held, before any progress;
 /// * progress counts iterations at the initial batch; an epoch ends at the least progress that any
 ///   measured run needed, and the crossing is rounded to a whole second, halves to the even one;
 /// * a crossing that rounds *back* to the start of a step still belongs to that step, so a policy
@@ -38,6 +38,7 @@ struct TrainingReport {
 ///   has measured anything, the smallest batch.
 class PolluxJob {
  public:
+  /// What a change of placement costs in the artifact, whatever the application.
   static constexpr Duration kRescaleDelay = Duration::seconds(30);
 
   /// The `total_batch` of a job that chooses its batch itself.
@@ -52,9 +53,10 @@ class PolluxJob {
   /// model by model.
   void measured_as(const PolluxApplication& application);
 
-  /// Moves the job to `gpus_per_node` (in rank order; empty: all taken away) and starts the delay.
-  /// False, and nothing changed, where the application's profile does not reach that placement.
-  [[nodiscard]] bool reallocate(std::span<const int> gpus_per_node);
+  /// Moves the job to `gpus_per_node` (in rank order; empty: all taken away) and starts the delay,
+  /// whole seconds. False, and nothing changed, where the application's profile does not reach that
+  /// placement.
+  [[nodiscard]] bool reallocate(std::span<const int> gpus_per_node, Duration delay = kRescaleDelay);
 
   /// Lets `span` pass: whole seconds, 0 or more. A completed job only ages.
   void step(Duration span);

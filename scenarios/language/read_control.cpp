@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "core/placer/registry.hpp"
 #include "core/queues/queue_text.hpp"
@@ -218,6 +221,38 @@ void read_varying(const MapReader& reader,
   time = spread.at(0.5);
 }
 
+constexpr std::string_view kOtherApplications = "default";
+
+/// One time, or a map from applications to times.
+void read_restart(const MapReader& reader, Timing& timing) {
+  constexpr std::string_view kKey = "restart";
+  const YamlNode* node = reader.find(kKey);
+  if (node == nullptr) return;
+  const auto read = [&](const YamlNode& value, const std::string& subject, Duration& out) {
+    const auto time = value.is_scalar() ? parse_duration(value.scalar) : std::nullopt;
+    if (time && !time->is_forever() && time->ns % Duration::seconds(1).ns == 0)
+      out = *time;
+    else
+      reader.reading().fail(
+          value.origin,
+          subject,
+          found_instead(value, "a time of whole seconds", "write for example 30s"));
+  };
+  const std::string subject = reader.subject_of(kKey);
+  if (!node->is_map() || node->entries.empty()) return read(*node, subject, timing.restart);
+  std::set<std::string_view> seen;
+  for (const YamlEntry& entry : node->entries) {
+    const std::string of = subject + "." + entry.key;
+    if (!seen.insert(entry.key).second)
+      reader.reading().fail(
+          entry.key_origin, of, "stands twice, each application has one time; remove one");
+    else if (entry.key == kOtherApplications)
+      read(entry.value, of, timing.restart);
+    else
+      read(entry.value, of, timing.restart_by_application[entry.key]);
+  }
+}
+
 }  // namespace
 
 void read_timing(const MapReader& top, Timing& timing) {
@@ -239,7 +274,7 @@ void read_timing(const MapReader& top, Timing& timing) {
   reader.read_duration("checkpoint_interval", timing.checkpoint_interval);
   reader.read_duration("checkpoint_cost", timing.checkpoint_cost);
   reader.read_duration("tick", timing.tick);
-  reader.read_duration("restart", timing.restart);
+  read_restart(reader, timing);
   if (timing.tick.ns == 0)
     reader.fail("tick", "is 0, a time above 0 is needed; write for example 60s");
   const bool pollux = timing.mode == TimingMode::Pollux;

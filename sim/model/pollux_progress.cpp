@@ -5,11 +5,21 @@
 
 namespace orrery::sim {
 
+namespace {
+
+Instant whole_second(Instant at) { return at - Duration{at.ns % Duration::seconds(1).ns}; }
+
+}  // namespace
+
 void PolluxProgress::schedule() {
   if (scheduled_) return;
   const std::int64_t tick = cluster_.scenario.timing.tick.ns;
   cluster_.future.push(Instant{(cluster_.now.ns / tick + 1) * tick}, FutureKind::Tick, 0);
   scheduled_ = true;
+}
+
+void PolluxProgress::catch_up(PolluxJob& model) const {
+  model.step(whole_second(cluster_.now) - model.now());
 }
 
 // The job's application as it is on the slowest device that it holds; null where all are alike.
@@ -37,8 +47,8 @@ void PolluxProgress::place(LiveJob& job) {
   if (job.job.application == nullptr) return;
   if (!job.pollux)
     job.pollux = std::make_unique<PolluxJob>(
-        *job.job.application->first, job.job.spec->batch_size, cluster_.now);
-  job.pollux->step(cluster_.now - job.pollux->now());
+        *job.job.application->first, job.job.spec->batch_size, whole_second(cluster_.now));
+  catch_up(*job.pollux);
   std::vector<int> gpus_per_node;
   std::vector<NodeId> nodes;
   for (const ModelWorker& worker : job.workers) {
@@ -51,7 +61,8 @@ void PolluxProgress::place(LiveJob& job) {
   }
   if (const PolluxApplication* slowest = slowest_on(job, nodes, gpus_per_node))
     job.pollux->measured_as(*slowest);
-  if (!job.pollux->reallocate(gpus_per_node))
+  const Duration delay = cluster_.scenario.timing.restart_of(*job.job.spec->profile);
+  if (!job.pollux->reallocate(gpus_per_node, delay))
     cluster_.warn(job.job.spec->name +
                   ": its profile does not reach this placement, so it makes no "
                   "progress; use nodes of at most 4 devices");
@@ -61,7 +72,7 @@ void PolluxProgress::place(LiveJob& job) {
 
 void PolluxProgress::release(LiveJob& job) {
   if (!job.pollux) return;
-  job.pollux->step(cluster_.now - job.pollux->now());
+  catch_up(*job.pollux);
   if (!job.pollux->placement().empty()) (void)job.pollux->reallocate({});
 }
 
@@ -91,7 +102,7 @@ void PolluxProgress::report(LiveJob& job) {
 std::optional<Instant> PolluxProgress::advance(LiveJob& job) {
   PolluxJob& model = *job.pollux;
   const int epoch = model.epoch();
-  model.step(cluster_.now - model.now());
+  catch_up(model);
   if (model.completed_at()) return model.completed_at();
   if (job.job.reports_training) report(job);
   if (model.epoch() == epoch) return std::nullopt;

@@ -8,6 +8,8 @@
 
 namespace orrery::sim {
 
+/// The model counts whole seconds. What happens within one, such as a failure, counts from its
+/// beginning.
 class PolluxProgress {
  public:
   /// `cluster` outlives the object.
@@ -36,6 +38,7 @@ class PolluxProgress {
                                       const std::vector<NodeId>& nodes,
                                       const std::vector<int>& gpus_per_node) const;
   void schedule();
+  void catch_up(PolluxJob& model) const;
   std::optional<Instant> advance(LiveJob& job);
   void report(LiveJob& job);
 

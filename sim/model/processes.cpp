@@ -36,6 +36,20 @@ void Processes::share_anew(LiveJob& job) {
   progress_.pace(job, true);
 }
 
+void Processes::await_placement(LiveJob& job) {
+  if (rounds_.runs(job)) rounds_.release(job);
+  if (job.pollux) pollux_.release(job);
+}
+
+void Processes::place_if_whole(LiveJob& job) {
+  if (!job.forming || !job.is_whole() || !progress_.follows_artifact(job)) return;
+  job.forming = false;
+  if (rounds_.runs(job))
+    rounds_.place(job);
+  else
+    pollux_.place(job);
+}
+
 void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
   const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
@@ -96,6 +110,7 @@ void Processes::come_up(LiveJob& job, const Future& future) {
   if (scripted)
     for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
   if (job.hampered) suspect_again(job);
+  place_if_whole(job);
   progress_.pace(job, true);
 }
 

@@ -69,6 +69,13 @@ class Processes {
   /// one's processes came, or will be gone.
   void tell_partner(LiveJob& job);
 
+  /// Where progress is an artifact's: nothing is done until the job is placed anew, since a worker
+  /// was told of a newer membership.
+  void await_placement(LiveJob& job);
+
+  /// And the job is placed, once all workers know it and are up.
+  void place_if_whole(LiveJob& job);
+
   /// Processes of this start come up after the time that a start takes, if they ever do: all, or
   /// the one of this rank at its start.
   void expect_ready(LiveJob& job, Incarnation incarnation, Rank only = Rank::none());

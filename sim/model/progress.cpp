@@ -95,10 +95,9 @@ void Progress::release(LiveJob& job) {
   job.led.clear();
 }
 
-// Its progress is that of PolluxProgress or RoundProgress.
 bool Progress::follows_artifact(const LiveJob& job) const {
-  return job.pollux != nullptr || (job.job.speeds != nullptr &&
-                                   cluster_.scenario.timing.mode == scenarios::TimingMode::Pollux);
+  return (job.job.application != nullptr || job.job.speeds != nullptr) &&
+         cluster_.scenario.timing.mode == scenarios::TimingMode::Pollux;
 }
 
 void Progress::tell(LiveJob& job, bool checkpointed) {

@@ -47,6 +47,9 @@ class Progress {
   /// The job's last worker is gone.
   void release(LiveJob& job);
 
+  /// Whether its progress is that of PolluxProgress or RoundProgress, and nothing here is done.
+  bool follows_artifact(const LiveJob& job) const;
+
   // --- what the cluster's future holds for it ---
 
   /// A future of kind Resume or Checkpoint, if it is still meant.
@@ -65,7 +68,6 @@ class Progress {
 
  private:
   void tell(LiveJob& job, bool checkpointed);
-  bool follows_artifact(const LiveJob& job) const;
   double rate_now(const LiveJob& job) const;
   void finish_what_is_done(LiveJob& job);
   Duration checkpoint_interval(const LiveJob& job) const;

@@ -125,8 +125,10 @@ void WorkerOrders::act(NodeId node, const TellMembership& action) {
   worker->generation = action.generation;
   worker->rank = action.rank;
   hear_of(*job, action.generation, action.world_size);
+  if (progress_.follows_artifact(*job)) processes_.place_if_whole(*job);
   // One that worked and knows the newest membership works on in it.
-  if (job->running && job->counts(*worker) && !job->is_master(*worker)) job->forming = false;
+  else if (job->running && job->counts(*worker) && !job->is_master(*worker))
+    job->forming = false;
   progress_.pace(*job, true);
 }
 
@@ -135,6 +137,7 @@ void WorkerOrders::hear_of(LiveJob& job, Generation generation, std::uint32_t wo
   if (generation <= job.generation) return;
   const auto gone = static_cast<std::uint32_t>(job.parts_done.size()) + job.masters;
   progress_.adopt(job, generation, world_size > gone ? world_size - gone : 0);
+  processes_.await_placement(job);
   job.forming = true;
 }
 

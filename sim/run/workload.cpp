@@ -193,6 +193,7 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     if (out.models_.speeds != nullptr)
       count_short_jobs(*from, out.trace_, *out.models_.speeds, out.account_);
   }
+  if (Errors errors = out.check_restarts(scenario); !errors.empty()) return errors;
   Result<ImportedWorkload> imported = ImportedWorkload::load(scenario, out.account_);
   if (!imported) return imported.errors();
   out.imported_ = std::move(*imported);
@@ -225,6 +226,24 @@ Errors LoadedWorkload::load_profiles(const PolluxWorkload& pollux) {
   for (const auto& [name, application] : *models_.profiles)
     applications_.emplace(name, ProfiledApplication{&application, models_.device_profiles.get()});
   return {};
+}
+
+Errors LoadedWorkload::check_restarts(const Scenario& scenario) const {
+  const std::map<std::string, Duration>& restarts = scenario.timing.restart_by_application;
+  if (restarts.empty()) return {};
+  if (models_.profiles == nullptr)
+    return {Error{.subject = "timing.restart",
+                  .message = "names applications, which a workload of format pollux has; write one "
+                             "time, for example 30s"}};
+  std::string known;
+  for (const auto& [name, application] : *models_.profiles) known += name + ", ";
+  Errors errors;
+  for (const auto& [name, time] : restarts)
+    if (!models_.profiles->contains(name))
+      errors.push_back(Error{.subject = "timing.restart." + name,
+                             .message = "is no application of the profiles; name one of " + known +
+                                        "or default, for the others"});
+  return errors;
 }
 
 bool LoadedWorkload::sends(const Scenario& scenario) const {

@@ -61,6 +61,7 @@ class LoadedWorkload {
 
  private:
   Errors load_profiles(const scenarios::PolluxWorkload& pollux);
+  Errors check_restarts(const scenarios::Scenario& scenario) const;
 
   JobModels models_;
   ProfiledApplications applications_;

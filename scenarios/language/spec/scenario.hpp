@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -69,6 +70,12 @@ struct Timing {
   TimingSpread spread;           ///< Where one is not empty, the time above is its median.
   Duration tick = Duration::seconds(60);     ///< Pollux only: time between two decisions.
   Duration restart = Duration::seconds(30);  ///< Pollux only: pause after a change of placement.
+  std::map<std::string, Duration> restart_by_application;  ///< Where it is another one.
+
+  Duration restart_of(const std::string& application) const {
+    const auto found = restart_by_application.find(application);
+    return found == restart_by_application.end() ? restart : found->second;
+  }
 };
 
 /// One parameter of a policy as written; the policy registry knows which there are.
