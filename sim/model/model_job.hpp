@@ -36,6 +36,7 @@ struct ModelJob {
   const ProfiledApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
   bool waits_for_all = false;     ///< Stands still while any member is missing, as one with stages.
   bool reports_training = false;  ///< With timing `pollux`: step times and gradients, each tick.
+  bool batch_is_fixed = false;    ///< They say that its batch is the only one.
   /// Of work that counts steps: how fast it is on each model of device, by the specification's
   /// profile. Null: as fast on all as `work` says. Outlives the world.
   const DeviceSpeeds* speeds = nullptr;

@@ -80,7 +80,9 @@ void PolluxProgress::release(LiveJob& job) {
 void PolluxProgress::report(LiveJob& job) {
   const std::optional<TrainingReport> report = job.pollux->take_report();
   if (!report) return;
-  const BatchLimits& limits = job.pollux->application().limits();
+  BatchLimits limits = job.pollux->application().limits();
+  // A batch that nobody may change is the only one: of such a job speed alone counts.
+  if (job.job.batch_is_fixed) limits.initial_total = limits.total_max = job.pollux->total_batch();
   const ThroughputObservation& observed = report->observed;
   const int total = report->split.total(observed.spread.replicas);
   ProfilingChanged measured{job.id, job.generation, Rank{0}, {}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <span>
 
 #include "core/base/number_text.hpp"
 #include "core/base/stream_text.hpp"
@@ -23,7 +24,7 @@ std::vector<std::string_view> split_fields(std::string_view line) {
   return fields;
 }
 
-std::string joined(const std::vector<std::string_view>& words) {
+std::string joined(std::span<const std::string_view> words) {
   std::string out;
   for (const std::string_view word : words) out += (out.empty() ? "" : ",") + std::string(word);
   return out;
@@ -40,7 +41,12 @@ std::string shown(double value) {
 
 Errors read_table(const std::filesystem::path& file,
                   const std::vector<std::string_view>& columns,
-                  Table& table) {
+                  Table& table,
+                  std::size_t optional) {
+  std::span<const std::string_view> present(columns);
+  const std::span<const std::string_view> needed = present.first(columns.size() - optional);
+  const std::string may_follow =
+      optional == 0 ? "" : ", or with `" + joined(present.last(optional)) + "` at the end";
   table.file = file.string();
   std::ifstream stream(file, std::ios::binary);
   std::optional<std::string> read = rest_of(stream);
@@ -61,28 +67,31 @@ Errors read_table(const std::filesystem::path& file,
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line_number == 1) {
       if (line == joined(columns)) continue;
+      present = needed;
+      if (line == joined(needed)) continue;
       return {Error{.file = table.file,
                     .line = 1,
                     .subject = "header",
                     .message = "found `" + std::string(line.substr(0, 100)) + "`, needed `" +
-                               joined(columns) + "`; name the columns in this order"}};
+                               joined(needed) + "`" + may_follow +
+                               "; name the columns in this order"}};
     }
     if (line.empty()) continue;
     std::vector<std::string_view> fields = split_fields(line);
-    if (fields.size() != columns.size()) {
+    if (fields.size() != present.size()) {
       errors.push_back(Error{.file = table.file,
                              .line = line_number,
                              .subject = "row",
                              .message = "found " + std::to_string(fields.size()) +
-                                        " fields, needed " + std::to_string(columns.size()) + " (" +
-                                        joined(columns) + "); add or remove commas"});
+                                        " fields, needed " + std::to_string(present.size()) + " (" +
+                                        joined(present) + "); add or remove commas"});
       continue;
     }
     table.rows.push_back({line_number, std::move(fields)});
   }
   if (line_number == 0) {
     errors.push_back(Error{.file = table.file,
-                           .message = "is empty, needed the header `" + joined(columns) +
+                           .message = "is empty, needed the header `" + joined(needed) +
                                       "`; check that the file is complete"});
   }
   return errors;

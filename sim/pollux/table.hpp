@@ -26,12 +26,13 @@ struct Table {
   Table& operator=(const Table&) = delete;
 };
 
-/// Reads `file` into `table`. The first line must name exactly `columns`, in their order, and every
-/// other line hold as many fields. Carriage returns and empty lines are dropped. All broken lines
-/// are reported together.
+/// Reads `file` into `table`. The first line must name exactly `columns`, in their order, but for
+/// the last `optional` ones, which may all be missing; every other line must hold as many fields.
+/// Carriage returns and empty lines are dropped. All broken lines are reported together.
 Errors read_table(const std::filesystem::path& file,
                   const std::vector<std::string_view>& columns,
-                  Table& table);
+                  Table& table,
+                  std::size_t optional = 0);
 
 /// The errors of one or more tables in the order of their files' names and lines.
 Errors by_line(Errors errors);

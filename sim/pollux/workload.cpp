@@ -1,6 +1,8 @@
 #include "sim/pollux/workload.hpp"
 
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "sim/pollux/table.hpp"
@@ -10,9 +12,17 @@ namespace orrery::sim {
 namespace {
 
 const std::vector<std::string_view> kColumns = {
-    "name", "time", "application", "num_replicas", "batch_size"};
+    "name", "time", "application", "num_replicas", "batch_size", "category"};
 
-enum Column : std::size_t { Name, Time, Application, NumReplicas, BatchSize };
+enum Column : std::size_t { Name, Time, Application, NumReplicas, BatchSize, Category };
+
+// As Sia's traces call it; a job that says nothing is adaptive.
+std::optional<Adaptivity> adaptivity_of(std::string_view category) {
+  if (category.empty() || category == "adaptive") return Adaptivity::Adaptive;
+  if (category == "scale-gpus") return Adaptivity::ScaleOnly;
+  if (category == "rigid") return Adaptivity::Rigid;
+  return std::nullopt;
+}
 
 std::string known(const PolluxProfiles& profiles) {
   std::string names;
@@ -25,7 +35,7 @@ std::string known(const PolluxProfiles& profiles) {
 Result<std::vector<PolluxSubmission>> read_pollux_workload(const std::filesystem::path& file,
                                                            const PolluxProfiles& profiles) {
   Table table;
-  Errors errors = read_table(file, kColumns, table);
+  Errors errors = read_table(file, kColumns, table, 1);
   std::vector<PolluxSubmission> jobs;
   std::set<std::string_view> names;
   for (const Table::Row& row : table.rows) {
@@ -38,6 +48,13 @@ Result<std::vector<PolluxSubmission>> read_pollux_workload(const std::filesystem
     job.application = reader.text(Application);
     job.replicas = reader.whole(NumReplicas, 1);
     job.total_batch = reader.whole(BatchSize, 1);
+    if (row.fields.size() > Category) {
+      const std::optional<Adaptivity> adaptivity = adaptivity_of(reader.text(Category));
+      if (adaptivity)
+        job.adaptivity = *adaptivity;
+      else
+        reader.reject(Category, "adaptive, scale-gpus, rigid or nothing");
+    }
     const auto application = profiles.find(job.application);
     if (application == profiles.end()) {
       reader.reject(Application, "one of the profiled applications (" + known(profiles) + ")");

@@ -69,21 +69,25 @@ class PolluxSource final : public JobSource {
     if (!label.empty()) out.label = label;
     spec->preemptible = true;
     spec->profile = job.application;
-    spec->batch_size = tunes_batches_ ? application.tuned_batch() : job.total_batch;
-    spec->rigid_replicas = tunes_batches_ ? 0 : job.replicas;
+    const bool tuned = tunes_batches_ && job.adaptivity == Adaptivity::Adaptive;
+    spec->batch_size = tuned ? application.tuned_batch() : job.total_batch;
+    spec->rigid_replicas = tuned ? 0 : job.replicas;
     RoleSpec role;
     role.name = "worker";
     role.bundle.devices = 1;
-    const int batch = tunes_batches_ ? application.limits().total_max : job.total_batch;
+    const int batch = tuned ? application.limits().total_max : job.total_batch;
     const auto most = static_cast<std::int32_t>(std::min<std::int64_t>(
         application.replicas_max(batch), std::max<std::int64_t>(1, devices_)));
     // A rigid policy gives what the file says; one that tunes has no use for it.
-    role.max_replicas = tunes_batches_ ? std::max(most, 1) : std::max(job.replicas, most);
+    role.max_replicas = tuned ? std::max(most, 1) : std::max(job.replicas, most);
+    if (job.adaptivity != Adaptivity::Adaptive) role.max_replicas = job.replicas;
+    if (job.adaptivity == Adaptivity::Rigid) role.min_replicas = job.replicas;
     spec->roles = roles_.of(std::move(role));
     out.spec = std::move(spec);
     out.submit = job.submitted_at;
     out.application = &profiled;
     out.reports_training = tunes_batches_;
+    out.batch_is_fixed = job.adaptivity != Adaptivity::Adaptive;
     return out;
   }
 

@@ -114,6 +114,35 @@ TEST_F(PolluxImporter, NamesMissingFiles) {
   EXPECT_FALSE(sim::read_pollux_profiles(root_ / "absent").has_value());
 }
 
+TEST_F(PolluxImporter, ReadsWhatMayBeChangedOfAJob) {
+  const auto profiles = sim::read_pollux_profiles(root_);
+  ASSERT_TRUE(profiles.has_value());
+  const std::string header = "name,time,application,num_replicas,batch_size,category\n";
+  write("workload.csv",
+        header +
+            "a,60,toy,1,16,adaptive\nb,60,toy,1,16,scale-gpus\nc,60,toy,1,16,rigid\n"
+            "d,60,toy,1,16,\n");
+  const auto jobs = sim::read_pollux_workload(root_ / "workload.csv", *profiles);
+  ASSERT_TRUE(jobs.has_value()) << jobs.errors().front().text();
+  std::vector<sim::Adaptivity> seen;
+  for (const sim::PolluxSubmission& job : *jobs) seen.push_back(job.adaptivity);
+  EXPECT_THAT(seen,
+              ElementsAre(sim::Adaptivity::Adaptive,
+                          sim::Adaptivity::ScaleOnly,
+                          sim::Adaptivity::Rigid,
+                          sim::Adaptivity::Adaptive));
+
+  write("workload.csv", header + "a,60,toy,1,16\nb,60,toy,1,16,elastic\n");
+  const auto broken = sim::read_pollux_workload(root_ / "workload.csv", *profiles);
+  ASSERT_FALSE(broken.has_value());
+  std::vector<std::string> texts;
+  for (const Error& error : broken.errors()) texts.push_back(error.text());
+  EXPECT_THAT(texts,
+              ElementsAre(HasSubstr("workload.csv:2: row: found 5 fields, needed 6"),
+                          HasSubstr("workload.csv:3: category: found `elastic`, needed adaptive, "
+                                    "scale-gpus, rigid or nothing")));
+}
+
 TEST_F(PolluxImporter, ReadsAWorkloadInItsOwnOrder) {
   const auto profiles = sim::read_pollux_profiles(root_);
   ASSERT_TRUE(profiles.has_value());
