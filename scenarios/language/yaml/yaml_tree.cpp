@@ -292,9 +292,9 @@ std::string describe(const YamlNode& node) {
     case YamlNode::Kind::Scalar:
       return placement::in_quotes(node.scalar);
     case YamlNode::Kind::Sequence:
-      return "a list";
+      return node.items.empty() ? "an empty list" : "a list";
     case YamlNode::Kind::Map:
-      return "a map";
+      return node.entries.empty() ? "an empty map" : "a map";
   }
   return "nothing";
 }
