@@ -6,6 +6,7 @@
 #include "core/base/random.hpp"
 #include "core/placer/registry.hpp"
 #include "core/record/version.hpp"
+#include "scenarios/language/yaml/quantities.hpp"
 #include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_faults.hpp"
 #include "sim/storm/plan_growth.hpp"
@@ -76,6 +77,20 @@ void plan_timing(Random& random, scenarios::Timing& timing) {
   if (random.chance(0.7)) {
     timing.checkpoint_interval = Duration::milliseconds(random.between(3'000, 60'000));
     timing.checkpoint_cost = up_to(800);
+  }
+}
+
+// Under a policy of rounds, jobs that take turns run for a round at a time. One that may write no
+// checkpoint when it is stopped would lose all of it where none came due meanwhile, for ever.
+void keep_something_of_each_round(Scenario& scenario) {
+  scenarios::Timing& timing = scenario.timing;
+  for (const scenarios::Parameter& parameter : scenario.policy.parameters) {
+    if (parameter.key != "round") continue;
+    const Duration round = scenarios::parse_duration(parameter.value).value_or(Duration::zero());
+    const Duration idle = timing.stop + timing.start + timing.restore + timing.rescale +
+                          scenario.planner_latency + timing.checkpoint_cost;
+    const Duration working = std::max(round - idle, Duration::seconds(1));
+    timing.checkpoint_interval = std::min(timing.checkpoint_interval, working);
   }
 }
 
@@ -189,6 +204,7 @@ Scenario plan_storm(std::uint64_t seed,
   plan_relaunch(random, scenario.relaunch);
   plan_jitter(Random::stream(seed, "storm/jitter"), scenario);
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
+  keep_something_of_each_round(scenario);
   plan_planner(Random::stream(seed, "storm/planner"), scenario);
   plan_placer(Random::stream(seed, "storm/placer"), placers, scenario.settings);
   plan_garbled(Random::stream(seed, "storm/garbled"), scenario);

@@ -40,6 +40,19 @@ TEST(StormPlan, EveryJobIsSoundAndFitsAlone) {
   }
 }
 
+// Two jobs that take turns round by round, and are killed at its end, would never get on.
+TEST(StormPlan, ACheckpointComesDueInARound) {
+  const std::vector<scenarios::PolicyChoice> rounds{{"gandiva", {{"round", "60s", {}}}, {}}};
+  bool any = false;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    const scenarios::Timing timing = plan_storm(seed, rounds).timing;
+    const Duration begins = timing.stop + timing.start + timing.restore;
+    EXPECT_LE(begins + timing.checkpoint_interval, Duration::seconds(60)) << "seed " << seed;
+    any = any || begins + timing.checkpoint_interval > Duration::seconds(50);
+  }
+  EXPECT_TRUE(any) << "long ones are tried too";
+}
+
 TEST(StormPlan, SomeJobsSayWhereTheySitInEveryWay) {
   const auto policies = tests::storm_policies();
   int sized = 0;
