@@ -72,6 +72,10 @@ class RunListener {
 
   /// Now and then, about every 65,536 records; true ends the run early.
   virtual bool on_progress(const RunProgress&) { return false; }
+
+  /// About every 1,024 turns of the run, however few records they make: for whoever shows how far
+  /// it is. Under control by agents a day may make as many records as `on_progress` waits for.
+  virtual void on_turns(const RunProgress&) {}
 };
 
 struct RunOptions {

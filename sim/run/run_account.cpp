@@ -91,9 +91,15 @@ void RunAccount::decided(Instant at, PlanTrigger trigger, std::size_t grants, Du
 }
 
 bool RunAccount::should_stop() {
-  if (options_.listeners.empty() || events_ < next_progress_) return false;
-  next_progress_ = events_ + 65'536;
+  if (options_.listeners.empty()) return false;
+  const bool many_turns = ++turns_ % 1'024 == 0;
+  const bool many_records = events_ >= next_progress_;
+  if (!many_turns && !many_records) return false;
   const RunProgress progress{state_.now, submitted_, metrics_->jobs_over(), events_};
+  if (many_turns)
+    for (RunListener* listener : options_.listeners) listener->on_turns(progress);
+  if (!many_records) return false;
+  next_progress_ = events_ + 65'536;
   bool stop = false;
   for (RunListener* listener : options_.listeners) stop = listener->on_progress(progress) || stop;
   return stop;

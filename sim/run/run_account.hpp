@@ -76,6 +76,7 @@ class RunAccount final : public RunObserver {
   std::uint64_t events_ = 0;
   std::uint64_t submitted_ = 0;
   std::uint64_t next_progress_ = 0;
+  std::uint64_t turns_ = 0;
 };
 
 }  // namespace orrery::sim

@@ -74,16 +74,15 @@ bool StuckListener::on_progress(const sim::RunProgress& progress) {
   return stopped_;
 }
 
-bool ProgressListener::on_progress(const sim::RunProgress& progress) {
+void ProgressListener::on_turns(const sim::RunProgress& progress) {
   constexpr std::chrono::milliseconds kInterval{100};
   const auto now = std::chrono::steady_clock::now();
-  if (now - told_ < kInterval) return false;
+  if (now - told_ < kInterval) return;
   told_ = now;
   report_.progress({.jobs_done = progress.jobs_over,
                     .jobs_total = jobs_total_,
                     .events = progress.events,
                     .simulated_s = progress.now.in_seconds()});
-  return false;
 }
 
 }  // namespace orrery::cli

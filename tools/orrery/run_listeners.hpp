@@ -149,7 +149,12 @@ class ProgressListener final : public sim::RunListener {
   ProgressListener(ChildReport& report, std::uint64_t jobs_total)
       : report_(report), jobs_total_(jobs_total) {}
 
-  bool on_progress(const sim::RunProgress& progress) override;
+  bool on_progress(const sim::RunProgress& progress) override {
+    on_turns(progress);
+    return false;
+  }
+
+  void on_turns(const sim::RunProgress& progress) override;
 
  private:
   ChildReport& report_;

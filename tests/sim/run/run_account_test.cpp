@@ -13,7 +13,8 @@ namespace orrery::sim {
 namespace run_account_tests {
 
 RunReport report_of(const std::string& text,
-                    const std::vector<scenarios::Override>& overrides = {}) {
+                    const std::vector<scenarios::Override>& overrides = {},
+                    const RunOptions& options = {}) {
   const auto scenario = scenarios::parse_scenario(text, "test.yaml", overrides);
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
   const auto workload = LoadedWorkload::load(*scenario);
@@ -23,13 +24,51 @@ RunReport report_of(const std::string& text,
     arguments.parameters[parameter.key] = parameter.value;
   const auto made = policies::make_policy(scenario->policy.name, arguments);
   EXPECT_TRUE(made);
-  auto report = run_model(*scenario, *workload, **made, {});
+  auto report = run_model(*scenario, *workload, **made, options);
   EXPECT_TRUE(report);
   return std::move(*report);
 }
 
 Summary summary_of(const std::string& text, const std::string& policy) {
   return report_of(text, {{"policy", policy}}).summary;
+}
+
+/// How often a run was heard of, and when last.
+class Hears final : public RunListener {
+ public:
+  bool on_progress(const RunProgress&) override {
+    ++records;
+    return false;
+  }
+
+  void on_turns(const RunProgress& progress) override {
+    ++turns;
+    last = progress;
+  }
+
+  int records = 0;
+  int turns = 0;
+  RunProgress last;
+};
+
+// Agents make many turns, and few records.
+TEST(RunAccount, ALongRunIsHeardOfHoweverFewRecordsItMakes) {
+  Hears hears;
+  RunOptions options;
+  options.listeners = {&hears};
+  const RunReport report = report_of(R"(
+cluster: {nodes: 2, gpus_per_node: 4}
+control: agents
+jobs: [{name: first, gpus: 4, work: 10h}, {name: second, gpus: 4, work: 20h}]
+)",
+                                     {},
+                                     options);
+  EXPECT_LT(report.summary.events, 65'536U);
+  EXPECT_LE(hears.records, 1) << "at its beginning";
+  EXPECT_GT(hears.turns, 1);
+  EXPECT_EQ(hears.last.jobs_submitted, 2U);
+  EXPECT_EQ(hears.last.jobs_over, 1U);
+  EXPECT_GT(hears.last.now, Instant::zero() + Duration::seconds(36'000));
 }
 
 // `never` fits on no node, and some policies ask to be woken for ever while it waits.
