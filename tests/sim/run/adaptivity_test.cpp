@@ -1,16 +1,14 @@
 // What Sia's traces let a scheduler change of a job (column `category` of a Pollux workload).
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <string>
 
-#include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
+#include "tests/sim/run/one_run.hpp"
 
 namespace orrery::sim {
 namespace adaptivity_tests {
@@ -47,18 +45,11 @@ std::map<std::string, Watch::Seen> run(const std::string& category, const std::s
       std::string(ORRERY_SOURCE_ROOT) + "/scenarios/device_profiles.yaml",
       {{"workload.file", file.string()}, {"policy", policy}, {"expect", "[]"}});
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
-  const auto workload = LoadedWorkload::load(*scenario);
-  EXPECT_TRUE(workload) << workload.errors().front().text();
-  policies::PolicyArguments arguments;
-  arguments.models = workload->models();
-  const auto made = policies::make_policy(policy, arguments);
-  EXPECT_TRUE(made);
   Watch watch;
   RunOptions options;
   options.listeners = {&watch};
-  const auto report = run_model(*scenario, *workload, **made, options);
-  EXPECT_TRUE(report);
-  EXPECT_EQ(report->summary.jobs_finished, 2) << category << " under " << policy;
+  const RunReport report = run_of(*scenario, options);
+  EXPECT_EQ(report.summary.jobs_finished, 2) << category << " under " << policy;
   fs::remove(file);
   return watch.seen;
 }

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
+#include "tests/sim/run/one_run.hpp"
 
 namespace orrery::sim {
 namespace artifact_clock_tests {
@@ -22,16 +21,9 @@ std::map<std::string, double> times_of(const std::string& file, const Overrides&
   const auto scenario =
       scenarios::load_scenario(std::string(ORRERY_SOURCE_ROOT) + "/scenarios/" + file, overrides);
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
-  const auto workload = LoadedWorkload::load(*scenario);
-  EXPECT_TRUE(workload) << workload.errors().front().text();
-  policies::PolicyArguments arguments;
-  arguments.models = workload->models();
-  const auto policy = policies::make_policy(scenario->policy.name, arguments);
-  EXPECT_TRUE(policy);
-  const auto report = run_model(*scenario, *workload, **policy, {});
-  EXPECT_TRUE(report);
+  const RunReport report = run_of(*scenario);
   std::map<std::string, double> out;
-  const JobTable& jobs = report->metrics->jobs();
+  const JobTable& jobs = report.metrics->jobs();
   for (std::uint32_t i = 0; i < jobs.size(); ++i) {
     const JobOutcome& job = jobs[JobId{i}];
     const bool done = job.phase == JobPhase::Succeeded;

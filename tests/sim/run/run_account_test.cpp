@@ -2,12 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
+#include "tests/sim/run/one_run.hpp"
 
 namespace orrery::sim {
 namespace run_account_tests {
@@ -17,16 +15,7 @@ RunReport report_of(const std::string& text,
                     const RunOptions& options = {}) {
   const auto scenario = scenarios::parse_scenario(text, "test.yaml", overrides);
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
-  const auto workload = LoadedWorkload::load(*scenario);
-  EXPECT_TRUE(workload);
-  policies::PolicyArguments arguments;
-  for (const scenarios::Parameter& parameter : scenario->policy.parameters)
-    arguments.parameters[parameter.key] = parameter.value;
-  const auto made = policies::make_policy(scenario->policy.name, arguments);
-  EXPECT_TRUE(made);
-  auto report = run_model(*scenario, *workload, **made, options);
-  EXPECT_TRUE(report);
-  return std::move(*report);
+  return run_of(*scenario, options);
 }
 
 Summary summary_of(const std::string& text, const std::string& policy) {
