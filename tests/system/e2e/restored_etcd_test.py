@@ -49,13 +49,19 @@ class Restored:
         return self.controllers.url(wait_for("a controller leads", self.controllers.leading))
 
     def epoch(self):
-        text = call(f"{self.url()}/metrics")[1]
-        return int(re.search(r"^orrery_epoch (\d+)$", text, re.M)[1])
+        """Of the leader; 0 where it has ended by now."""
+        status, text = call(f"{self.url()}/metrics")
+        return int(re.search(r"^orrery_epoch (\d+)$", text, re.M)[1]) if status == 200 else 0
 
     def standing(self):
-        """State by node."""
-        answer = call(f"{self.url()}/api/v1/nodes")[1]
-        return {node["name"]: node["state"] for node in answer["nodes"]}
+        """State by node; nothing where the leader has stepped down by now."""
+        status, answer = call(f"{self.url()}/api/v1/nodes")
+        return {node["name"]: node["state"] for node in answer["nodes"]} if status == 200 else {}
+
+    def have_heard_of(self, epoch):
+        """Whether both agents have. To the leader a node is ready before that, for as long as its lease lasts."""
+        return all(f"the controller of epoch {epoch} is there\n" in
+                   (self.scene.folder / f"{name}.log").read_text() for name in ("a1", "a2"))
 
     def submit(self, name, replicas, cpu):
         witness = self.scene.folder / name
@@ -109,13 +115,12 @@ def main(program):
         wait_for("both nodes are there", lambda: len(cluster.standing()) == 2)
         kept = cluster.submit("kept", 2, "500m")
         cluster.back_up()  # While a controller leads: the copy has its key.
-        before = cluster.epoch()
+        before = wait_for("its epoch", cluster.epoch)
         cluster.take_over(3)
         lost = cluster.submit("lost", 2, "500m")
+        heard_of = wait_for("its epoch", cluster.epoch)
         # Whichever comes back first is to tell of the last epoch.
-        wait_for("both nodes have heard of the last leader",
-                 lambda: list(cluster.standing().values()) == ["ready", "ready"])
-        heard_of = cluster.epoch()
+        wait_for("both nodes have heard of the last leader", lambda: cluster.have_heard_of(heard_of))
         assert heard_of >= before + 3, (before, heard_of)
 
         for name in cluster.controllers.names:
