@@ -1,10 +1,11 @@
 // Result<T>: a value or the errors that bad input caused. std::expected's spelling, [[nodiscard]].
 #pragma once
 
+#include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/base/invariant.hpp"
@@ -38,35 +39,51 @@ struct Error {
 /// All that is wrong with one input, in the order of the input.
 using Errors = std::vector<Error>;
 
-/// Holds a `T` or at least one `Error`.
+/// Holds a `T` or at least one `Error`. A union by hand: a variant in its place takes three times
+/// as long to compile, for each `T` in each source (docs/performance.md).
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : held_(std::move(value)) {}
+  Result(T value) : value_(std::move(value)), has_value_(true) {}
 
-  Result(Error error) : held_(Errors{std::move(error)}) {}
+  Result(Error error) : errors_(), has_value_(false) { errors_.push_back(std::move(error)); }
 
-  Result(Errors errors) : held_(std::move(errors)) {
-    invariant(!std::get<Errors>(held_).empty(), "a failed Result names at least one error");
+  Result(Errors errors) : errors_(std::move(errors)), has_value_(false) {
+    invariant(!errors_.empty(), "a failed Result names at least one error");
   }
 
-  bool has_value() const { return std::holds_alternative<T>(held_); }
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    take(std::move(other));
+  }
 
-  explicit operator bool() const { return has_value(); }
+  Result(const Result& other) requires std::is_copy_constructible_v<T> { take(other); }
+
+  /// `other` may be what this holds: it is a copy by now. A `T` must not throw where it is moved.
+  Result& operator=(Result other) {
+    clear();
+    take(std::move(other));
+    return *this;
+  }
+
+  ~Result() { clear(); }
+
+  bool has_value() const { return has_value_; }
+
+  explicit operator bool() const { return has_value_; }
 
   T& value() & {
-    invariant(has_value(), "value() of a failed Result");
-    return std::get<T>(held_);
+    invariant(has_value_, "value() of a failed Result");
+    return value_;
   }
 
   const T& value() const& {
-    invariant(has_value(), "value() of a failed Result");
-    return std::get<T>(held_);
+    invariant(has_value_, "value() of a failed Result");
+    return value_;
   }
 
   T&& value() && {
-    invariant(has_value(), "value() of a failed Result");
-    return std::get<T>(std::move(held_));
+    invariant(has_value_, "value() of a failed Result");
+    return std::move(value_);
   }
 
   T& operator*() & { return value(); }
@@ -78,12 +95,36 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   const Errors& errors() const {
-    invariant(!has_value(), "errors() of a successful Result");
-    return std::get<Errors>(held_);
+    invariant(!has_value_, "errors() of a successful Result");
+    return errors_;
   }
 
  private:
-  std::variant<T, Errors> held_;
+  // What either held is neither before nor after.
+  template <class Other>
+  void take(Other&& other) {
+    has_value_ = other.has_value_;
+    if (has_value_) {
+      ::new (static_cast<void*>(&value_)) T(std::forward<Other>(other).value_);
+    } else {
+      ::new (static_cast<void*>(&errors_)) Errors(std::forward<Other>(other).errors_);
+    }
+  }
+
+  void clear() {
+    if (has_value_) {
+      value_.~T();
+    } else {
+      errors_.~Errors();
+    }
+  }
+
+  union {
+    T value_;
+    Errors errors_;
+  };
+
+  bool has_value_;
 };
 
 /// Success without a value.

@@ -340,7 +340,7 @@ std::optional<Accepted> accept(Step& step,
     ignore(step,
            job,
            job == nullptr ? Ignored::UnknownJob : Ignored::BadSpecification,
-           EventBody(std::in_place_type<PlanProposed>).index());
+           EventKinds(std::in_place_type<PlanProposed>).index());
     return std::nullopt;
   }
   if (!grant.role.is_none() && grant.role != job->row.elastic) {
@@ -509,7 +509,7 @@ void note(Step& step, const Grant& said) {
     const Ignored why = job == nullptr ? Ignored::UnknownJob
                         : is_known     ? Ignored::NotInThisPhase
                                        : Ignored::BadSpecification;
-    ignore(step, job, why, EventBody(std::in_place_type<PlanProposed>).index());
+    ignore(step, job, why, EventKinds(std::in_place_type<PlanProposed>).index());
     return;
   }
   Notice notice = step.notice(NoticeKind::PhaseChanged, *job);

@@ -105,7 +105,7 @@ void lose_node(Step& step, JobState& job, NodeId node, Reason reason) {
 }
 
 void on_event(Step& step, const NodesRelaunched& event) {
-  const std::size_t kKind = EventBody(std::in_place_type<NodesRelaunched>).index();
+  const std::size_t kKind = EventKinds(std::in_place_type<NodesRelaunched>).index();
   JobState* job = step.state.find(event.job);
   if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
   if (is_final(job->row.phase)) return ignore(step, job, Ignored::JobFinished, kKind);
@@ -135,7 +135,7 @@ void on_event(Step& step, const NodesRelaunched& event) {
 }
 
 void on_event(Step& step, const ExclusionRequested& event) {
-  constexpr std::size_t kKind = EventBody(std::in_place_type<ExclusionRequested>).index();
+  constexpr std::size_t kKind = EventKinds(std::in_place_type<ExclusionRequested>).index();
   const auto answer = [&](bool accepted, std::string message) {
     if (event.request > 0)
       step.out.orders.emplace_back(
@@ -160,7 +160,7 @@ void on_event(Step& step, const ExclusionRequested& event) {
 }
 
 void on_event(Step& step, const NodeLeaving& event) {
-  constexpr std::size_t kKind = EventBody(std::in_place_type<NodeLeaving>).index();
+  constexpr std::size_t kKind = EventKinds(std::in_place_type<NodeLeaving>).index();
   if (event.node.index() >= step.state.nodes.size())
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);
   NodeState& node = step.state.nodes[event.node.index()];
@@ -173,7 +173,7 @@ void on_event(Step& step, const NodeLeaving& event) {
 }
 
 void on_event(Step& step, const DevicesLost& event) {
-  constexpr std::size_t kKind = EventBody(std::in_place_type<DevicesLost>).index();
+  constexpr std::size_t kKind = EventKinds(std::in_place_type<DevicesLost>).index();
   if (event.node.index() >= step.state.nodes.size())
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);
   NodeState& node = step.state.nodes[event.node.index()];
@@ -203,7 +203,7 @@ void on_event(Step& step, const DevicesLost& event) {
 }
 
 void on_event(Step& step, const NodeHeld& event) {
-  constexpr std::size_t kKind = EventBody(std::in_place_type<NodeHeld>).index();
+  constexpr std::size_t kKind = EventKinds(std::in_place_type<NodeHeld>).index();
   if (event.devices != 0) return on_event(step, DevicesLost{event.node, event.devices});
   if (event.node.index() >= step.state.nodes.size())
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);

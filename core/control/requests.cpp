@@ -328,7 +328,7 @@ void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors
   ignore(step,
          nullptr,
          Ignored::BadSpecification,
-         EventBody(std::in_place_type<JobSubmitted>).index());
+         EventKinds(std::in_place_type<JobSubmitted>).index());
   answer(step, event.request, JobId::none(), false, text_of(errors));
 }
 
@@ -370,7 +370,7 @@ void on_event(Step& step, const EpochStarted& event) {
     return ignore(step,
                   nullptr,
                   Ignored::StaleGeneration,
-                  EventBody(std::in_place_type<EpochStarted>).index());
+                  EventKinds(std::in_place_type<EpochStarted>).index());
   state.epoch = event.epoch;
   state.lost_plans = {};
   const bool splits_timers = state.settings.rules < 3 && event.settings.rules >= 3;
@@ -404,10 +404,12 @@ void on_event(Step& step, const NodesDeclared& event) {
     return ignore(step,
                   nullptr,
                   Ignored::BadSpecification,
-                  EventBody(std::in_place_type<NodesDeclared>).index());
+                  EventKinds(std::in_place_type<NodesDeclared>).index());
   if (!names_are_free(state, event.groups))
-    return ignore(
-        step, nullptr, Ignored::AlreadyKnown, EventBody(std::in_place_type<NodesDeclared>).index());
+    return ignore(step,
+                  nullptr,
+                  Ignored::AlreadyKnown,
+                  EventKinds(std::in_place_type<NodesDeclared>).index());
   for (const NodeGroup& group : event.groups) {
     const FirstNumbers first = next_numbers(state);
     const DeviceModelId model =
@@ -463,7 +465,7 @@ void on_event(Step& step, const JobSubmitted& event) {
     ignore(step,
            state.find(asked),
            Ignored::AlreadyKnown,
-           EventBody(std::in_place_type<JobSubmitted>).index());
+           EventKinds(std::in_place_type<JobSubmitted>).index());
     return answer(step, event.request, asked, true, {});
   }
   const JobId old = state.named(event.spec->name);
@@ -471,7 +473,7 @@ void on_event(Step& step, const JobSubmitted& event) {
     ignore(step,
            &state.job(old),
            Ignored::AlreadyKnown,
-           EventBody(std::in_place_type<JobSubmitted>).index());
+           EventKinds(std::in_place_type<JobSubmitted>).index());
     return answer(
         step,
         event.request,
@@ -483,7 +485,7 @@ void on_event(Step& step, const JobSubmitted& event) {
     ignore(step,
            nullptr,
            Ignored::BadSpecification,
-           EventBody(std::in_place_type<JobSubmitted>).index());
+           EventKinds(std::in_place_type<JobSubmitted>).index());
     return answer(step, event.request, JobId::none(), false, std::move(why));
   }
   JobState& job = state.add_job(event.spec);
@@ -540,7 +542,7 @@ void on_event(Step& step, const ScaleRequested& event) {
 }
 
 void on_event(Step& step, const JobChanged& event) {
-  const std::size_t kind = EventBody(std::in_place_type<JobChanged>).index();
+  const std::size_t kind = EventKinds(std::in_place_type<JobChanged>).index();
   State& state = step.state;
   JobState* job = state.find(event.job);
   if (job == nullptr || is_final(job->row.phase)) {
@@ -564,8 +566,10 @@ void on_event(Step& step, const JobChanged& event) {
 void on_event(Step& step, const DeleteRequested& event) {
   JobState* job = step.state.find(event.job);
   if (job == nullptr) {
-    ignore(
-        step, nullptr, Ignored::UnknownJob, EventBody(std::in_place_type<DeleteRequested>).index());
+    ignore(step,
+           nullptr,
+           Ignored::UnknownJob,
+           EventKinds(std::in_place_type<DeleteRequested>).index());
     return answer(step, event.request, event.job, false, "no such job");
   }
   answer(step, event.request, event.job, true, {});

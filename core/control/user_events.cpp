@@ -12,7 +12,7 @@ UserEvent ignored_event(const Notice& notice) {
   UserEvent event;
   event.name = "ReportIgnored";
   event.message = in_words(notice.ignored);
-  if (notice.event_kind != EventBody(std::in_place_type<PlanProposed>).index()) return event;
+  if (notice.event_kind != EventKinds(std::in_place_type<PlanProposed>).index()) return event;
   event.severity = Severity::Warning;
   event.name = "GrantDropped";
   event.message = notice.ignored == Ignored::UnknownJob

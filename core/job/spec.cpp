@@ -7,6 +7,21 @@
 #include "core/job/check_program.hpp"
 
 namespace orrery {
+
+JobSpec::JobSpec() = default;
+JobSpec::JobSpec(const JobSpec& other) = default;
+JobSpec::JobSpec(JobSpec&& other) noexcept = default;
+JobSpec& JobSpec::operator=(const JobSpec& other) = default;
+JobSpec& JobSpec::operator=(JobSpec&& other) noexcept = default;
+JobSpec::~JobSpec() = default;
+
+RoleSpec::RoleSpec() = default;
+RoleSpec::RoleSpec(const RoleSpec& other) = default;
+RoleSpec::RoleSpec(RoleSpec&& other) noexcept = default;
+RoleSpec& RoleSpec::operator=(const RoleSpec& other) = default;
+RoleSpec& RoleSpec::operator=(RoleSpec&& other) noexcept = default;
+RoleSpec::~RoleSpec() = default;
+
 namespace {
 
 void add(Errors& errors, std::string subject, std::string message) {

@@ -111,6 +111,13 @@ struct JobFileSpec {
 
 /// A kind of worker inside a job. DI-engine "task", RLinf "component", DLRover "workload".
 struct RoleSpec {
+  RoleSpec();  // All six are compiled once, in the source.
+  RoleSpec(const RoleSpec& other);
+  RoleSpec(RoleSpec&& other) noexcept;
+  RoleSpec& operator=(const RoleSpec& other);
+  RoleSpec& operator=(RoleSpec&& other) noexcept;
+  ~RoleSpec();
+
   std::string name;  ///< DNS label, unique in the job.
   TaskType type = TaskType::None;
   std::int32_t min_replicas = 1;  ///< At least 1.
@@ -162,6 +169,13 @@ struct RoleSpec {
 ///
 /// A million of them may wait: what comes first is what packs well.
 struct JobSpec {
+  JobSpec();  // All six are compiled once, in the source.
+  JobSpec(const JobSpec& other);
+  JobSpec(JobSpec&& other) noexcept;
+  JobSpec& operator=(const JobSpec& other);
+  JobSpec& operator=(JobSpec&& other) noexcept;
+  ~JobSpec();
+
   std::string name;  ///< "namespace.name", both DNS labels; the loader adds "default.".
   JobFamily family = JobFamily::Native;
   WorkerFamily worker_family = WorkerFamily::Torch;  ///< Whose variables its workers find.

@@ -27,7 +27,7 @@ void decode_body(Decoder& decoder, EventBody& body, std::size_t tag, std::index_
 bool decode(ByteReader& in, std::uint16_t version, Event& event) {
   const std::uint8_t tag = in.u8();
   const std::uint8_t origin = in.u8();
-  if (!in.ok() || tag >= std::variant_size_v<EventBody> ||
+  if (!in.ok() || tag >= std::variant_size_v<EventKinds> ||
       origin > static_cast<std::uint8_t>(Origin::Reaction))
     return false;
   event.origin = static_cast<Origin>(origin);
@@ -36,7 +36,8 @@ bool decode(ByteReader& in, std::uint16_t version, Event& event) {
   const auto lag = static_cast<std::uint64_t>(in.signed_varint());
   event.occurred_at.ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(event.at.ns) - lag);
   Decoder decoder(in, version);
-  decode_body(decoder, event.body, tag, std::make_index_sequence<std::variant_size_v<EventBody>>{});
+  decode_body(
+      decoder, event.body, tag, std::make_index_sequence<std::variant_size_v<EventKinds>>{});
   return decoder.ok();
 }
 

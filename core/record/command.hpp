@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/base/alternative.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/job/job_enums.hpp"
@@ -193,13 +195,28 @@ struct RelaunchNodes {
 };
 
 /// Alternatives are appended, never reordered.
-using CommandBody = std::variant<StartWorkers,
-                                 StopWorkers,
-                                 UpdateMembership,
-                                 CleanJob,
-                                 AnswerRequest,
-                                 TellSubMaster,
-                                 RelaunchNodes>;
+using CommandKinds = std::variant<StartWorkers,
+                                  StopWorkers,
+                                  UpdateMembership,
+                                  CleanJob,
+                                  AnswerRequest,
+                                  TellSubMaster,
+                                  RelaunchNodes>;
+
+/// One of them; compiled once, as EventBody.
+struct CommandBody : CommandKinds {
+  CommandBody();
+  CommandBody(const CommandBody& other);
+  CommandBody(CommandBody&& other) noexcept;
+  CommandBody& operator=(const CommandBody& other);
+  CommandBody& operator=(CommandBody&& other) noexcept;
+  ~CommandBody();
+
+  template <class Kind>
+
+  requires is_alternative<Kind, CommandKinds> CommandBody(Kind kind)
+      : CommandKinds(std::in_place_type<Kind>, std::move(kind)) {}
+};
 
 /// One order, idempotent under its id.
 struct Command {

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/base/alternative.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
@@ -529,30 +531,46 @@ struct FailureExplained {
 };
 
 /// Alternatives are appended, never reordered: the index is the record's tag in the journal.
-using EventBody = std::variant<EpochStarted,
-                               NodesDeclared,
-                               QuotasDeclared,
-                               JobSubmitted,
-                               ScaleRequested,
-                               StopRequested,
-                               ProfilingChanged,
-                               ProgressReported,
-                               WorkersChanged,
-                               NodeSilent,
-                               NodeReturned,
-                               TimeReached,
-                               PlanProposed,
-                               SubMasterSaid,
-                               NodesRelaunched,
-                               ExclusionRequested,
-                               NodeLeaving,
-                               DevicesLost,
-                               WorkerSuspected,
-                               DeleteRequested,
-                               JobChanged,
-                               FailureExplained,
-                               NodeHeld,
-                               PlanLost>;
+using EventKinds = std::variant<EpochStarted,
+                                NodesDeclared,
+                                QuotasDeclared,
+                                JobSubmitted,
+                                ScaleRequested,
+                                StopRequested,
+                                ProfilingChanged,
+                                ProgressReported,
+                                WorkersChanged,
+                                NodeSilent,
+                                NodeReturned,
+                                TimeReached,
+                                PlanProposed,
+                                SubMasterSaid,
+                                NodesRelaunched,
+                                ExclusionRequested,
+                                NodeLeaving,
+                                DevicesLost,
+                                WorkerSuspected,
+                                DeleteRequested,
+                                JobChanged,
+                                FailureExplained,
+                                NodeHeld,
+                                PlanLost>;
+
+/// One of them. Its copies and its end are compiled once, not in every source that has a vector of
+/// it.
+struct EventBody : EventKinds {
+  EventBody();
+  EventBody(const EventBody& other);
+  EventBody(EventBody&& other) noexcept;
+  EventBody& operator=(const EventBody& other);
+  EventBody& operator=(EventBody&& other) noexcept;
+  ~EventBody();
+
+  template <class Kind>
+
+  requires is_alternative<Kind, EventKinds> EventBody(Kind kind)
+      : EventKinds(std::in_place_type<Kind>, std::move(kind)) {}
+};
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

@@ -8,7 +8,7 @@
 namespace orrery {
 
 std::string_view event_kind_name(std::size_t index) {
-  static constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kNames{
+  static constexpr std::array<std::string_view, std::variant_size_v<EventKinds>> kNames{
       "epoch_started",   "nodes_declared",    "quotas_declared",   "job_submitted",
       "scale_requested", "stop_requested",    "profiling_changed", "progress_reported",
       "workers_changed", "node_silent",       "node_returned",     "time_reached",
@@ -21,7 +21,7 @@ std::string_view event_kind_name(std::size_t index) {
 std::string_view kind_name(const EventBody& body) { return event_kind_name(body.index()); }
 
 std::string_view kind_name(const CommandBody& body) {
-  static constexpr std::array<std::string_view, std::variant_size_v<CommandBody>> kNames{
+  static constexpr std::array<std::string_view, std::variant_size_v<CommandKinds>> kNames{
       "start_workers",
       "stop_workers",
       "update_membership",

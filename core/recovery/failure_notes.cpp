@@ -96,7 +96,7 @@ void note_failure(Step& step, JobState& job, std::uint32_t rank, Reason reason) 
 }
 
 void on_event(Step& step, const FailureExplained& event) {
-  const std::size_t kind = EventBody(std::in_place_type<FailureExplained>).index();
+  const std::size_t kind = EventKinds(std::in_place_type<FailureExplained>).index();
   JobState* job = step.state.find(event.job);
   if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kind);
   std::vector<WorkerFailure>& failures = job->failures.edit();

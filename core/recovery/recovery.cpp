@@ -213,7 +213,7 @@ void lose_silent(Step& step, JobState& job, RankFlags& lost) {
 // Workers that did not come up are started again, without a charge.
 void start_again(Step& step, JobState& job) {
   ignore(
-      step, &job, Ignored::NotInThisPhase, EventBody(std::in_place_type<WorkersChanged>).index());
+      step, &job, Ignored::NotInThisPhase, EventKinds(std::in_place_type<WorkersChanged>).index());
   step.state.set_timer(job, TimerKind::Backoff, step.at + job.spec->backoff_base);
   resume_recovery(step, job, Reason::WorkerFailed, RecoveryScope::Worker);
 }

@@ -15,7 +15,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kKind = EventBody(std::in_place_type<SubMasterSaid>).index();
+constexpr std::size_t kKind = EventKinds(std::in_place_type<SubMasterSaid>).index();
 
 // The worker that leads `role`. A sub-master is always one, and a job whose recovery is led has all
 // its workers.

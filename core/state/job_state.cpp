@@ -2,6 +2,13 @@
 
 namespace orrery {
 
+JobState::JobState() = default;
+JobState::JobState(const JobState& other) = default;
+JobState::JobState(JobState&& other) noexcept = default;
+JobState& JobState::operator=(const JobState& other) = default;
+JobState& JobState::operator=(JobState&& other) noexcept = default;
+JobState::~JobState() = default;
+
 const Worker* worker_named(const JobState& job,
                            Generation generation,
                            Incarnation incarnation,

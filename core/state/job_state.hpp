@@ -156,6 +156,13 @@ struct EnumNames<AfterDrain> {
 
 /// One live job: the hot row, the workers, and what is under way.
 struct JobState {
+  JobState();  // All six are compiled once, in the source.
+  JobState(const JobState& other);
+  JobState(JobState&& other) noexcept;
+  JobState& operator=(const JobState& other);
+  JobState& operator=(JobState&& other) noexcept;
+  ~JobState();
+
   JobRow row;
   std::shared_ptr<const JobSpec> spec;
   std::uint64_t request = 0;  ///< The client's id of its submission; 0 where none.

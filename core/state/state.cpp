@@ -9,6 +9,13 @@
 
 namespace orrery {
 
+State::State() = default;
+State::State(const State& other) = default;
+State::State(State&& other) noexcept = default;
+State& State::operator=(const State& other) = default;
+State& State::operator=(State&& other) noexcept = default;
+State::~State() = default;
+
 JobState& State::add_job(std::shared_ptr<const JobSpec> spec) {
   const JobId id = next_job();
   std::uint32_t slot;

@@ -147,6 +147,13 @@ class ScratchTrial {
 /// The state. Copyable: a planner on another thread works on a copy.
 class State {
  public:
+  State();  // All six are compiled once, in the source.
+  State(const State& other);
+  State(State&& other) noexcept;
+  State& operator=(const State& other);
+  State& operator=(State&& other) noexcept;
+  ~State();
+
   Epoch epoch;
   Settings settings;
   Instant now;

@@ -412,7 +412,7 @@ void LeaderTerm::on_notices(std::span<const Notice> notices, const State& state)
     if (notice.kind == NoticeKind::IgnoredReport) {
       ignored_ = std::string(in_words(notice.ignored));
       // Of interest to the reporter only: a late report is no notice for people. A plan is.
-      if (notice.event_kind != EventBody(std::in_place_type<PlanProposed>).index()) continue;
+      if (notice.event_kind != EventKinds(std::in_place_type<PlanProposed>).index()) continue;
     }
     if (!notice.job.is_none()) parts_.changes.tell(notice.job);
     UserEvent event = user_event(notice);

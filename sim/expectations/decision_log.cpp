@@ -11,7 +11,7 @@ namespace {
 // An agent repeats what its workers did until it knows that it is registered: how often is the
 // network's doing, and nothing is decided.
 bool is_repeated(const Notice& notice) {
-  static const std::size_t kind = EventBody(std::in_place_type<WorkersChanged>).index();
+  static const std::size_t kind = EventKinds(std::in_place_type<WorkersChanged>).index();
   return notice.ignored == Ignored::AlreadyKnown && notice.event_kind == kind;
 }
 

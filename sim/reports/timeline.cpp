@@ -28,6 +28,12 @@ double work_at(const ProgressView& progress, Instant since, Instant now) {
 
 }  // namespace
 
+Timeline::Timeline(const Timeline& other) = default;
+Timeline::Timeline(Timeline&& other) noexcept = default;
+Timeline& Timeline::operator=(const Timeline& other) = default;
+Timeline& Timeline::operator=(Timeline&& other) noexcept = default;
+Timeline::~Timeline() = default;
+
 Timeline::Timeline(std::span<const NodeGroup> groups, TimelineLimits limits)
     : limits_(limits),
       queue_series_(limits.points_max),

@@ -50,6 +50,11 @@ struct DeviceTime {
 class Timeline {
  public:
   explicit Timeline(std::span<const NodeGroup> groups, TimelineLimits limits = {});
+  Timeline(const Timeline& other);  // This and the next four are compiled once, in the source.
+  Timeline(Timeline&& other) noexcept;
+  Timeline& operator=(const Timeline& other);
+  Timeline& operator=(Timeline&& other) noexcept;
+  ~Timeline();
 
   /// A job was accepted, before any notice about it.
   void submitted(JobId job, Instant at);

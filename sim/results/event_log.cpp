@@ -12,18 +12,6 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 20;
 
-/// The name of the event at one index of EventBody, which need not be at hand.
-template <std::size_t... I>
-std::string_view event_name(std::size_t index, std::index_sequence<I...>) {
-  static const std::array<std::string_view, sizeof...(I)> names{
-      kind_name(EventBody(std::in_place_index<I>))...};
-  return index < names.size() ? names[index] : "unknown";
-}
-
-std::string_view event_name(std::size_t index) {
-  return event_name(index, std::make_index_sequence<std::variant_size_v<EventBody>>());
-}
-
 void put_time(std::string_view key, Instant time, std::string& number, JsonText& json) {
   number.clear();
   append_seconds_exact(time.ns, number);
@@ -61,7 +49,7 @@ void put_details(const Notice& notice, const PlanChoice& chosen, JsonText& json)
       json.field("counter", to_string(notice.counter)).field("value", notice.count);
       return;
     case NoticeKind::IgnoredReport:
-      json.field("event", event_name(notice.event_kind));
+      json.field("event", event_kind_name(notice.event_kind));
       json.field("ignored", to_string(notice.ignored));
       return;
     case NoticeKind::GrantDropped:

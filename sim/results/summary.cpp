@@ -4,6 +4,13 @@
 
 namespace orrery::sim {
 
+Summary::Summary() = default;
+Summary::Summary(const Summary& other) = default;
+Summary::Summary(Summary&& other) noexcept = default;
+Summary& Summary::operator=(const Summary& other) = default;
+Summary& Summary::operator=(Summary&& other) noexcept = default;
+Summary::~Summary() = default;
+
 void put_summary(const Summary& summary, MeasuredAs measured, JsonText& json) {
   JsonFields fields(json);
   json.begin_object();

@@ -128,6 +128,13 @@ struct Measured {
 /// is from submission to the first allocation, of the jobs that were ever allocated. Percentiles:
 /// core/base/percentile.hpp.
 struct Summary {
+  Summary();  // All six are compiled once, in the source.
+  Summary(const Summary& other);
+  Summary(Summary&& other) noexcept;
+  Summary& operator=(const Summary& other);
+  Summary& operator=(Summary&& other) noexcept;
+  ~Summary();
+
   std::string scenario;
   std::string policy;  ///< Versioned name.
   std::string world;

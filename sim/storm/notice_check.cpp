@@ -18,7 +18,7 @@ std::string joined(std::string_view a, std::string_view b) {
 }
 
 bool is_of_plan(const Notice& notice) {
-  return notice.event_kind == EventBody(std::in_place_type<PlanProposed>).index();
+  return notice.event_kind == EventKinds(std::in_place_type<PlanProposed>).index();
 }
 
 // The names that the log of events and the stream of the HTTP interface have.

@@ -36,6 +36,9 @@ set(ORRERY_COMPILE_OPTIONS
 # nvcc knows none of them.
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${ORRERY_COMPILE_OPTIONS}>")
 
+# GCC collects garbage from 128 MiB on: an eighth of the time of our larger units, whose most is 1 GiB without.
+add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=4194304>")
+
 if(ORRERY_SANITIZE)
   add_compile_options(-fsanitize=${ORRERY_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ORRERY_SANITIZE})

@@ -2,8 +2,8 @@
 #
 #   orrery_unity(TARGET [EXCEPT a.cpp ...])
 #
-# joins the C++ sources of TARGET, folder by folder, in runs of ORRERY_UNITY_FILES at most. A
-# translation unit never holds files of two targets, so the link locks see what they always saw.
+# joins the C++ sources of TARGET, folder by folder, in runs of ORRERY_UNITY_FILES at most; small folders share
+# theirs. A translation unit never holds files of two targets, so the link locks see what they always saw.
 # With ORRERY_UNITY off each source is compiled alone; `tools/checks/standalone.py` does that for a
 # folder at a time, since a missing include goes unseen here.
 
@@ -42,6 +42,24 @@ function(orrery_unity target)
     list(APPEND sources_${key} ${source})
   endforeach()
   list(REMOVE_DUPLICATES keys)
+  # Small folders of one target share their units: most of a unit of few sources is its headers.
+  math(EXPR few "${ORRERY_UNITY_FILES} / 4")
+  set(small_folders "")
+  foreach(key IN LISTS keys)
+    list(LENGTH sources_${key} count)
+    if(count LESS_EQUAL few AND NOT key MATCHES "_planted$")
+      list(APPEND small_folders ${key})
+    endif()
+  endforeach()
+  list(LENGTH small_folders count)
+  if(count GREATER 1)
+    list(REMOVE_ITEM keys ${small_folders})
+    list(APPEND keys small_folders)
+    foreach(key IN LISTS small_folders)
+      list(APPEND sources_small_folders ${sources_${key}})
+    endforeach()
+    set(place_small_folders small_folders)
+  endif()
   foreach(key IN LISTS keys)
     # Runs of one length: a short one at the end would read all headers for a file or two.
     list(LENGTH sources_${key} count)

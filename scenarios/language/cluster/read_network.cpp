@@ -7,7 +7,7 @@
 namespace orrery::scenarios {
 namespace {
 
-constexpr std::int64_t kCountMax = 1'048'576;
+constexpr std::int64_t kLengthMax = 1'048'576;
 constexpr double kOversubscriptionMax = 1e6;
 
 using Keys = std::initializer_list<std::string_view>;
@@ -48,9 +48,9 @@ void read_torus(const MapReader& reader, const Scenario& scenario, NetworkSpec& 
   bool sound = true;
   for (const YamlNode& item : reader.items("torus")) {
     const auto length = item.is_scalar() ? parse_integer(item.scalar) : std::nullopt;
-    if (length && *length >= 1 && *length <= kCountMax) {
+    if (length && *length >= 1 && *length <= kLengthMax) {
       network.torus.push_back(static_cast<std::int32_t>(*length));
-      if (places <= kCountMax) places *= *length;  // Beyond that it is too many anyway.
+      if (places <= kLengthMax) places *= *length;  // Beyond that it is too many anyway.
       continue;
     }
     sound = false;
@@ -106,7 +106,7 @@ void read_topology(const MapReader& reader,
       return check_link_keys(reader, topology, {"nic_bandwidth", "latency"});
     case NetworkTopology::FatTree:
       if (!reader.has("nodes_per_leaf")) reader.missing("nodes_per_leaf", "nodes_per_leaf: 32");
-      reader.read_integer("nodes_per_leaf", network.nodes_per_leaf, 1, kCountMax);
+      reader.read_integer("nodes_per_leaf", network.nodes_per_leaf, 1, kLengthMax);
       reader.read_number("oversubscription", network.oversubscription, 1, kOversubscriptionMax);
       return check_link_keys(
           reader,

@@ -44,6 +44,13 @@ struct IncidentCount {
 
 /// One entry of `expect`; every field that is set must hold.
 struct Expectation {
+  Expectation();  // All six are compiled once, in the source.
+  Expectation(const Expectation& other);
+  Expectation(Expectation&& other) noexcept;
+  Expectation& operator=(const Expectation& other);
+  Expectation& operator=(Expectation&& other) noexcept;
+  ~Expectation();
+
   int line = 0;
   std::string job;  ///< Full name; empty for those about the whole run.
 

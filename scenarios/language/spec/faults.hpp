@@ -125,6 +125,13 @@ struct AfterEvent {
 
 /// One fault at a known time or after an event. Only the fields that its kind names are meaningful.
 struct Fault {
+  Fault();  // All six are compiled once, in the source.
+  Fault(const Fault& other);
+  Fault(Fault&& other) noexcept;
+  Fault& operator=(const Fault& other);
+  Fault& operator=(Fault&& other) noexcept;
+  ~Fault();
+
   FaultKind kind = FaultKind::Down;
   int line = 0;                     ///< Where it stands in the file.
   Instant at;                       ///< First strike, where `after` is not set.

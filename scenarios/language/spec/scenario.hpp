@@ -113,6 +113,13 @@ struct WorkerScript {
 
 /// A job written out in the scenario.
 struct ScenarioJob {
+  ScenarioJob();  // All six are compiled once, in the source.
+  ScenarioJob(const ScenarioJob& other);
+  ScenarioJob(ScenarioJob&& other) noexcept;
+  ScenarioJob& operator=(const ScenarioJob& other);
+  ScenarioJob& operator=(ScenarioJob&& other) noexcept;
+  ~ScenarioJob();
+
   JobSpec spec;
   Instant submit;
   WorkSpec work;
@@ -211,6 +218,13 @@ struct Jitter {
 
 /// Everything a run needs but the policy's code and the workload's files.
 struct Scenario {
+  Scenario();  // All six are compiled once, in the source.
+  Scenario(const Scenario& other);
+  Scenario(Scenario&& other) noexcept;
+  Scenario& operator=(const Scenario& other);
+  Scenario& operator=(Scenario&& other) noexcept;
+  ~Scenario();
+
   std::string file;  ///< As it was given to the loader.
   std::string name;  ///< Default: the file's name without directory and extension.
   std::string description;

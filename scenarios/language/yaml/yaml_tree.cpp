@@ -13,6 +13,14 @@
 #include "core/placement/rank_text.hpp"
 
 namespace orrery::scenarios {
+
+YamlNode::YamlNode() = default;
+YamlNode::YamlNode(const YamlNode& other) = default;
+YamlNode::YamlNode(YamlNode&& other) noexcept = default;
+YamlNode& YamlNode::operator=(const YamlNode& other) = default;
+YamlNode& YamlNode::operator=(YamlNode&& other) noexcept = default;
+YamlNode::~YamlNode() = default;
+
 namespace {
 
 /// Ends the parse at a limit; never leaves this file.

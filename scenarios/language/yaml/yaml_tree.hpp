@@ -33,6 +33,13 @@ struct YamlEntry;
 /// One value. Anchors are resolved: each alias holds its own copy.
 // NOLINTNEXTLINE(misc-no-recursion): a tree of at most kYamlDepthMax levels
 struct YamlNode {
+  YamlNode();  // All six are compiled once, in the source.
+  YamlNode(const YamlNode& other);
+  YamlNode(YamlNode&& other) noexcept;
+  YamlNode& operator=(const YamlNode& other);
+  YamlNode& operator=(YamlNode&& other) noexcept;
+  ~YamlNode();
+
   enum class Kind : std::uint8_t { Null, Scalar, Sequence, Map };
 
   Kind kind = Kind::Null;

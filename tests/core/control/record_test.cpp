@@ -76,7 +76,7 @@ std::vector<Event> one_of_each() {
 
 TEST(Records, EveryKindComesBackAsItWas) {
   const std::vector<Event> events = one_of_each();
-  ASSERT_EQ(events.size(), std::variant_size_v<EventBody>);
+  ASSERT_EQ(events.size(), std::variant_size_v<EventKinds>);
   for (const Event& event : events) {
     const std::string bytes = event_bytes(event);
     ByteReader in(bytes);

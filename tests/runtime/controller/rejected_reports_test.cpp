@@ -357,20 +357,20 @@ Words facts(For<NodeLeaving>) {
 /// All others: no agent has a say in them.
 template <class Kind>
 Words facts(For<Kind>) {
-  Word word =
-      fact(std::string(event_kind_name(EventBody(std::in_place_type<Kind>).index())), [](Scene& s) {
-        Kind kind;
-        if constexpr (requires { kind.job = s.job; }) kind.job = s.job;
-        if constexpr (requires { kind.node = s.a->id(); }) kind.node = s.a->id();
-        if constexpr (requires { kind.generation = Generation{}; })
-          kind.generation = s.generation();
-        if constexpr (requires { kind.incarnation = Incarnation{}; })
-          kind.incarnation = s.worker().incarnation;
-        if constexpr (requires { kind.spec = std::make_shared<const JobSpec>(); })
-          kind.spec = std::make_shared<const JobSpec>(JobBuilder("forged").spec());
-        if constexpr (requires { kind.epoch = Epoch{}; }) kind.epoch = Epoch{7};
-        return kind;
-      });
+  Word word = fact(std::string(event_kind_name(EventKinds(std::in_place_type<Kind>).index())),
+                   [](Scene& s) {
+                     Kind kind;
+                     if constexpr (requires { kind.job = s.job; }) kind.job = s.job;
+                     if constexpr (requires { kind.node = s.a->id(); }) kind.node = s.a->id();
+                     if constexpr (requires { kind.generation = Generation{}; })
+                       kind.generation = s.generation();
+                     if constexpr (requires { kind.incarnation = Incarnation{}; })
+                       kind.incarnation = s.worker().incarnation;
+                     if constexpr (requires { kind.spec = std::make_shared<const JobSpec>(); })
+                       kind.spec = std::make_shared<const JobSpec>(JobBuilder("forged").spec());
+                     if constexpr (requires { kind.epoch = Epoch{}; }) kind.epoch = Epoch{7};
+                     return kind;
+                   });
   word.always_rejected = true;
   return {word};
 }
@@ -391,7 +391,7 @@ Words of_each(Rows rows) {
 }
 
 Words words(For<Fact>) {
-  return of_each<EventBody>([](auto kind) { return facts(kind); });
+  return of_each<EventKinds>([](auto kind) { return facts(kind); });
 }
 
 class RejectedReports : public ::testing::TestWithParam<Word> {};

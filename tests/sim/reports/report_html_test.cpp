@@ -208,8 +208,10 @@ json figure_of(const json& page, const std::string& key) {
 
 TEST(ReportHtml, OfOneSeedThereAreMeansAlone) {
   std::vector<ComparedRun> runs(2);
-  runs[0].summary = {.policy = "fifo/1", .jct_avg_s = 10};
-  runs[1].summary = {.policy = "las/1", .jct_avg_s = 12};
+  runs[0].summary.policy = "fifo/1";
+  runs[0].summary.jct_avg_s = 10;
+  runs[1].summary.policy = "las/1";
+  runs[1].summary.jct_avg_s = 12;
   const json page = json::parse(comparison_page_data({.fidelity = "L0", .runs = runs}));
   const json figure = figure_of(page, "jct_avg_s");
   EXPECT_TRUE(figure["by_policy"][1]["low"].is_null());

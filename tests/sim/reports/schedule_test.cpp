@@ -45,7 +45,9 @@ class TwoNodes : public testing::Test {
 };
 
 TEST_F(TwoNodes, GiveAScheduleWhoseMachineTimeIsWhole) {
-  const Schedule schedule = schedule_of({.makespan_s = 30}, jobs_, run_.timeline);
+  Summary summary;
+  summary.makespan_s = 30;
+  const Schedule schedule = schedule_of(summary, jobs_, run_.timeline);
   EXPECT_EQ(schedule.nb_jobs, 2U);
   EXPECT_EQ(schedule.nb_jobs_finished, 1U);
   EXPECT_EQ(schedule.nb_jobs_rejected, 1U);
