@@ -39,8 +39,8 @@ struct Error {
 /// All that is wrong with one input, in the order of the input.
 using Errors = std::vector<Error>;
 
-/// Holds a `T` or at least one `Error`. A union by hand: a variant in its place takes three times
-/// as long to compile, for each `T` in each source (docs/performance.md).
+/// Holds a `T` or at least one `Error`. A union by hand: a variant in its place takes twice as long
+/// to compile or more, for each `T` in each source (docs/performance.md).
 template <class T>
 class [[nodiscard]] Result {
  public:

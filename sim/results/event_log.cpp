@@ -1,8 +1,6 @@
 #include "sim/results/event_log.hpp"
 
-#include <array>
 #include <ostream>
-#include <utility>
 
 #include "core/record/event.hpp"
 #include "sim/results/time_text.hpp"
