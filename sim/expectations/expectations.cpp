@@ -156,7 +156,8 @@ std::vector<std::string> ExpectationJudge::run_findings(const Expectation& expec
 std::vector<std::string> ExpectationJudge::unmet() const {
   std::vector<std::string> texts;
   for (Expectation expected : expectations_) {
-    const std::string place = file_ + ":" + std::to_string(expected.line) + ": ";
+    const std::string place =
+        file_ + (expected.line > 0 ? ":" + std::to_string(expected.line) : "") + ": ";
     for (const std::string& finding : run_findings(expected))
       texts.push_back(place + "run: " + finding);
     if (expected.job.empty()) continue;

@@ -218,8 +218,10 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
     written = write_file(folder_ + "/" + node_name(NodeId{n}) + ".yaml",
                          agent_document(groups_, agent_settings(NodeId{n}, addresses), addresses));
   if (!written) return written;
-  // The clock of records less that of the run, before the first record.
-  journal_.set_origin(wall_clock(), now() - kReadyLimit);
+  // The clock of records less that of the run, before the first record. Until the policy's cycle is
+  // near it may take longer than there is time before the beginning: what comes later is of the
+  // beginning.
+  journal_.set_origin(wall_clock(), kScenarioBegin - kReadyLimit, kScenarioBegin);
   if (Status started = daemons_.start_controller(); !started) return started;
   for (std::uint32_t n = 0; n < nodes; ++n)
     if (Status started = daemons_.start_agent(NodeId{n}); !started) return started;
@@ -254,11 +256,17 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
 }
 
 // Policies are asked at whole multiples of their period, of the clock on the wall. A scenario
-// begins with a period, and what it says of an instant at which one ends happens before.
+// begins with a period, and what it says of an instant at which one ends happens before. Where a
+// run is over before the next one begins, it need not wait for that.
 void ClusterRun::await_cycle() const {
   if (period_ == Duration::zero()) return;
   const Duration early = std::min(kBeforeCycle, Duration{period_.ns / 10});
-  while ((wall_clock().ns + early.ns) % period_.ns > kLook.ns) wait();
+  const Duration longest =
+      scenario_.until.is_never() ? Duration::forever() : scenario_.until - kScenarioBegin;
+  const auto into_period = [&] { return Duration{(wall_clock().ns + early.ns) % period_.ns}; };
+  for (Duration into = into_period(); into > kLook && period_ - into <= longest;
+       into = into_period())
+    wait();
 }
 
 void ClusterRun::let_faults_strike() {

@@ -105,6 +105,7 @@ ClusterWorld::ClusterWorld(const scenarios::Scenario& scenario,
       workers_(workers),
       requests_(requests),
       journal_(journal),
+      down_at_(static_cast<std::size_t>(scenario.node_count()), Instant::never()),
       cluster_(scenario, source, *this) {}
 
 bool ClusterWorld::work_left() const {
@@ -267,10 +268,16 @@ void ClusterWorld::on_sub_master(NodeId, const sim::ModelWorker& master, SubMast
 void ClusterWorld::on_node_down(NodeId node) {
   daemons_.kill_node(node);
   cluster_.forget(node);
+  down_at_[node.index()] = cluster_.now();
 }
 
+// What comes back before its lease is over is the same machine, which has started again: with
+// another one, whose disk is empty, the controller would wait until the lease is over. What comes
+// in place of one that was up until now is another one.
 void ClusterWorld::on_node_up(NodeId node) {
-  if (daemons_.agent_runs(node)) on_node_down(node);  // Replaced by a new machine.
+  if (daemons_.agent_runs(node)) on_node_down(node);
+  const Duration away = cluster_.now() - down_at_[node.index()];
+  if (away == Duration::zero() || away > scenario_.settings.node_lease) daemons_.wipe_node(node);
   note(daemons_.start_agent(node));
 }
 

@@ -163,6 +163,7 @@ class ClusterWorld final : private sim::ClusterListener {
   EmulatedWorkers& workers_;
   Requests& requests_;
   JournalReader& journal_;
+  std::vector<Instant> down_at_;  ///< By node; never: it was not.
   std::deque<Submission> unsent_;
   std::map<std::uint64_t, std::deque<Submission>> unanswered_;  ///< By number of the request.
   std::deque<WorkerNews> early_;                                ///< Not taken yet.

@@ -120,8 +120,11 @@ void Daemons::kill_node(NodeId node) {
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(1ms);
   }
+}
+
+void Daemons::wipe_node(NodeId node) {
   std::error_code code;
-  fs::remove_all(folder, code);
+  fs::remove_all(folder_ + "/" + node_name(node), code);
 }
 
 std::string Daemons::ended_by_itself() {

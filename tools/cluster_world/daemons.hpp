@@ -85,9 +85,11 @@ class Daemons {
 
   void kill_agent(NodeId node) { end(agents_[node.index()]); }
 
-  /// The machine is gone: its agent, its shims and its workers end at once, without a word, and its
-  /// disk with them.
+  /// The machine loses power: its agent, its shims and its workers end at once, without a word.
   void kill_node(NodeId node);
+
+  /// Its disk is empty; after `kill_node`.
+  void wipe_node(NodeId node);
 
   /// The controller or an agent that has ended by itself, in words; empty: none has.
   std::string ended_by_itself();

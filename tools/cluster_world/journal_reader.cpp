@@ -1,5 +1,6 @@
 #include "tools/cluster_world/journal_reader.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <variant>
@@ -40,8 +41,8 @@ Status JournalReader::step(const StoredRecord& record) {
     return Error{.file = path_,
                  .subject = "record " + std::to_string(record.sequence.value),
                  .message = "is no event of this version"};
-  event.at = event.at + shift_;
-  event.occurred_at = event.occurred_at + shift_;
+  event.at = std::min(event.at + shift_, latest_);
+  event.occurred_at = std::min(event.occurred_at + shift_, latest_);
   commands_.clear();
   controller_.step(event, commands_);
   if (const auto* begun = std::get_if<EpochStarted>(&event.body)) {

@@ -23,6 +23,9 @@ Errors unfit_for_world_cluster(const scenarios::Scenario& scenario,
 /// A scenario for world cluster in the measure of real time.
 scenarios::Scenario in_real_time(const scenarios::Scenario& scenario);
 
+/// When what `in_real_time` gave begins.
+Instant begin_in_real_time();
+
 /// Runs what `in_real_time` gave. `keep`: folder for journal and logs; empty: they go.
 Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
                                             const sim::LoadedWorkload& workload,

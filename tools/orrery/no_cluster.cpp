@@ -26,6 +26,8 @@ Errors unfit_for_world_cluster(const scenarios::Scenario& scenario, const sim::L
 
 scenarios::Scenario in_real_time(const scenarios::Scenario& scenario) { return scenario; }
 
+Instant begin_in_real_time() { return Instant::zero(); }
+
 Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
                                             const sim::LoadedWorkload&,
                                             const Policy&,

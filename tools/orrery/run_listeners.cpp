@@ -1,5 +1,7 @@
 #include "tools/orrery/run_listeners.hpp"
 
+#include <algorithm>
+
 #include "core/control/status.hpp"
 #include "core/state/state.hpp"
 
@@ -82,7 +84,7 @@ void ProgressListener::on_turns(const sim::RunProgress& progress) {
   report_.progress({.jobs_done = progress.jobs_over,
                     .jobs_total = jobs_total_,
                     .events = progress.events,
-                    .simulated_s = progress.now.in_seconds()});
+                    .simulated_s = std::max((progress.now - begin_).in_seconds(), 0.0) * scale_});
 }
 
 }  // namespace orrery::cli

@@ -145,9 +145,10 @@ class StuckListener final : public sim::RunListener {
 /// Tells the parent how far the run has come, at most ten times a second.
 class ProgressListener final : public sim::RunListener {
  public:
-  /// `jobs_total` 0: not known.
-  ProgressListener(ChildReport& report, std::uint64_t jobs_total)
-      : report_(report), jobs_total_(jobs_total) {}
+  /// `jobs_total` 0: not known. Times of the scenario are those of the run from `begin` on, times
+  /// `scale`.
+  ProgressListener(ChildReport& report, std::uint64_t jobs_total, Instant begin, double scale)
+      : report_(report), jobs_total_(jobs_total), begin_(begin), scale_(scale) {}
 
   bool on_progress(const sim::RunProgress& progress) override {
     on_turns(progress);
@@ -159,6 +160,8 @@ class ProgressListener final : public sim::RunListener {
  private:
   ChildReport& report_;
   std::uint64_t jobs_total_;
+  Instant begin_;
+  double scale_;
   std::chrono::steady_clock::time_point told_;
 };
 

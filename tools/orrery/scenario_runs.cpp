@@ -211,7 +211,7 @@ std::vector<std::string> otherwise_than_model(scenarios::Scenario scenario,
   std::vector<std::string> out;
   for (const sim::DecisionDifference& difference :
        sim::decision_differences(decided, in_model.text()))
-    out.push_back(scenario.file + ":0: job " + difference.job + ": world " + world + " decided " +
+    out.push_back(scenario.file + ": job " + difference.job + ": world " + world + " decided " +
                   quoted(difference.found) + ", world model " + quoted(difference.expected) +
                   (difference.after.empty() ? "" : ", after '" + difference.after + "'"));
   return out;
@@ -248,7 +248,10 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
   }
   JudgeListener judge(scenario);
   const std::uint64_t jobs = jobs_expected(scenario, workload);
-  ProgressListener progress(report, jobs);
+  ProgressListener progress(report,
+                            jobs,
+                            in_cluster ? begin_in_real_time() : Instant::zero(),
+                            in_cluster ? as_written.time_scale : 1.0);
   StuckListener stuck(jobs);
   RunFiles kept(scenario, outputs.folder);
   options.listeners = {&progress, &stuck};

@@ -319,8 +319,8 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
   };
   if (arguments.has("--keep") && std::ranges::none_of(verdicts, ran_in_cluster))
     console.err(
-        "remark: --keep has kept nothing, for no scenario ran in world cluster; add --world "
-        "cluster\n");
+        std::string("remark: --keep has kept nothing, for no scenario ran in world cluster") +
+        (in_real_time ? "\n" : "; add --world cluster\n"));
   if (const Status written = junit->write(verdicts); !written) {
     console.errors(written.errors());
     worst = std::max(worst, ExitCode::BadInput);

@@ -1,5 +1,6 @@
 // World cluster in the program that has it.
 #include "tools/cluster_world/cluster_run.hpp"
+#include "tools/cluster_world/scaled_scenario.hpp"
 #include "tools/orrery/cluster_parts.hpp"
 
 namespace orrery::cli {
@@ -12,6 +13,8 @@ Errors unfit_for_world_cluster(const scenarios::Scenario& scenario,
 }
 
 scenarios::Scenario in_real_time(const scenarios::Scenario& scenario) { return scaled(scenario); }
+
+Instant begin_in_real_time() { return kScenarioBegin; }
 
 Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
                                             const sim::LoadedWorkload& workload,

@@ -95,7 +95,7 @@ class ForecastTest(unittest.TestCase):
         cluster = self.cluster()
         self.submit(cluster, "runs")
         self.submit(cluster, "waits", seconds=1, estimate="1s")
-        self.assertEqual(cluster.json("accuracy")["outcomes"], 0)
+        self.assertIsNone(self.outcome_of("default.waits", cluster.json("accuracy")))
         wait_until("a forecast of the job that waits", lambda: cluster.json("accuracy")["waiting"] == 1)
         # It comes sooner than anyone could know, and over a restart of the controller.
         cluster.interrupt()
@@ -104,14 +104,21 @@ class ForecastTest(unittest.TestCase):
         cluster.orrery("stop", "runs")
         wait_until("the job to start", lambda: cluster.job("waits").get("phase") in ("Running", "Succeeded"))
         accuracy = wait_until("what came of it", lambda: (told := cluster.json("accuracy")) and
-                              told["outcomes"] == 1 and told)
-        outcome = accuracy["latest"][0]
-        self.assertEqual(outcome["name"], "default.waits")
+                              self.outcome_of("default.waits", told) and told)
+        outcome = self.outcome_of("default.waits", accuracy)
         self.assertLess(outcome["later_s"], 0)
         self.assertAlmostEqual(outcome["error"], abs(outcome["later_s"]) / max(outcome["waited_s"], 60), places=3)
+        # On a slow machine a forecast may have met the first job while it waited for its plan.
+        starts = accuracy["outcomes"]
+        self.assertIn(starts, (1, 2))
         said = cluster.orrery("accuracy").stdout
-        self.assertIn("1 start was foretold and has come", said)
-        self.assertEqual(self.metric(cluster, "orrery_forecast_error_ratio_count"), 1)
+        self.assertIn("1 start was foretold and has come" if starts == 1 else
+                      "2 starts were foretold and have come", said)
+        self.assertEqual(self.metric(cluster, "orrery_forecast_error_ratio_count"), starts)
+
+    @staticmethod
+    def outcome_of(name, accuracy):
+        return next((one for one in accuracy["latest"] if one["name"] == name), None)
 
     def test_infeasible_refused_and_unknown(self):
         cluster = self.cluster()

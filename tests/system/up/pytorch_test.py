@@ -102,7 +102,7 @@ class PytorchTest(unittest.TestCase):
         before = self.await_steps(1, 20)
         first = self.ranks()[0]
         self.assertTrue(kill_process(first, self.cluster.folder))
-        before = self.await_steps(1, before + 20)
+        before = self.await_steps(1, self.steps(1) + 20)
         self.assertEqual(self.begins(1)[0], 0)
         self.assertGreaterEqual(self.begins(1)[-1], 20, "it goes on from its checkpoint")
         self.assertEqual(self.job()["restarts"], 1)
@@ -116,7 +116,7 @@ class PytorchTest(unittest.TestCase):
 
         # Its peers notice, fail, and start again as part of the same incident or of the next.
         self.assertTrue(kill_process(self.ranks()[1], self.cluster.folder))
-        before = self.await_steps(2, before + 20)
+        before = self.await_steps(2, self.steps(2) + 20)
         self.assertEqual(self.job()["phase"], "Running")
         restarts = self.job()["restarts"]
 
