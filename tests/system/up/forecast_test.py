@@ -94,9 +94,11 @@ class ForecastTest(unittest.TestCase):
     def test_what_was_foretold_is_compared_with_what_came(self):
         cluster = self.cluster()
         self.submit(cluster, "runs")
+        wait_until("the first job to run", lambda: cluster.job("runs").get("phase") == "Running")
         self.submit(cluster, "waits", seconds=1, estimate="1s")
         self.assertIsNone(self.outcome_of("default.waits", cluster.json("accuracy")))
-        wait_until("a forecast of the job that waits", lambda: cluster.json("accuracy")["waiting"] == 1)
+        wait_until("a forecast of the job that waits", lambda: cluster.job("waits").get("expected_start")
+                   and cluster.json("accuracy")["waiting"] == 1)
         # It comes sooner than anyone could know, and over a restart of the controller.
         cluster.interrupt()
         cluster.wait()
