@@ -218,10 +218,8 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
     written = write_file(folder_ + "/" + node_name(NodeId{n}) + ".yaml",
                          agent_document(groups_, agent_settings(NodeId{n}, addresses), addresses));
   if (!written) return written;
-  // The clock of records less that of the run, before the first record. Until the policy's cycle is
-  // near it may take longer than there is time before the beginning: what comes later is of the
-  // beginning.
-  journal_.set_origin(wall_clock(), kScenarioBegin - kReadyLimit, kScenarioBegin);
+  // The clock of records less that of the run, before the first record.
+  journal_.set_origin(wall_clock(), kScenarioBegin - kReadyLimit);
   if (Status started = daemons_.start_controller(); !started) return started;
   for (std::uint32_t n = 0; n < nodes; ++n)
     if (Status started = daemons_.start_agent(NodeId{n}); !started) return started;

@@ -41,8 +41,8 @@ Status JournalReader::step(const StoredRecord& record) {
     return Error{.file = path_,
                  .subject = "record " + std::to_string(record.sequence.value),
                  .message = "is no event of this version"};
-  event.at = std::min(event.at + shift_, latest_);
-  event.occurred_at = std::min(event.occurred_at + shift_, latest_);
+  event.at = std::max(event.at + shift_, state().now);
+  event.occurred_at = event.occurred_at + shift_;
   commands_.clear();
   controller_.step(event, commands_);
   if (const auto* begun = std::get_if<EpochStarted>(&event.body)) {

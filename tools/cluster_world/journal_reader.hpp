@@ -24,12 +24,10 @@ class JournalReader {
   /// What happens from now on is told; the observer outlives the reader.
   void set_observer(RunObserver& observer) { observer_ = &observer; }
 
-  /// What the records' clock said where the caller's said `zero`; before the first `follow`. What
-  /// would lie behind `latest` is stepped as of then.
-  void set_origin(Instant records, Instant zero, Instant latest = Instant::never()) {
-    shift_ = zero - records;
-    latest_ = latest;
-  }
+  /// What the records' clock said where the caller's said `zero`; before the first `follow`, and
+  /// again when the caller's clock was set. Records whose time would by that be before what was
+  /// stepped already are of that instant.
+  void set_origin(Instant records, Instant zero) { shift_ = zero - records; }
 
   /// Steps what is new. Errors: the file cannot be read, or a record is none.
   Status follow();
@@ -59,7 +57,6 @@ class JournalReader {
   std::unique_ptr<runtime::SqliteStore> store_;
   RunObserver* observer_ = nullptr;
   Duration shift_;
-  Instant latest_ = Instant::never();
   Controller controller_;
   Commands commands_;
   std::vector<CommandBody> orders_;

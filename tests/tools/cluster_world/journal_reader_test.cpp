@@ -1,4 +1,4 @@
-// Records are folded by the run's clock, however long its controller took to come up.
+// Records are folded by the run's clock, however long before it its controller began.
 #include "tools/cluster_world/journal_reader.hpp"
 
 #include <gtest/gtest.h>
@@ -41,22 +41,24 @@ class RecordsOfAController {
   Sequence sequence_{1};
 };
 
-TEST(JournalReader, TimesBeforeTheBeginningStayBeforeItHoweverLongItIsWaitedFor) {
+TEST(JournalReader, NoTimeStepsBackWhereTheRunBeginsLongAfterItsController) {
   const TemporaryFolder folder;
   RecordsOfAController records(folder.file("journal.db"));
   JournalReader reader(folder.file("journal.db"));
-  reader.set_origin(RecordsOfAController::kFirst, kBegin - Duration::seconds(30), kBegin);
-
+  const Instant come_up = kBegin - Duration::seconds(30);
+  reader.set_origin(RecordsOfAController::kFirst, come_up);
   records.append(Duration::zero(), EpochStarted{Epoch{1}, {}});
   ASSERT_TRUE(reader.follow());
-  EXPECT_EQ(reader.state().now, kBegin - Duration::seconds(30));
+  EXPECT_EQ(reader.state().now, come_up);
 
-  records.append(Duration::seconds(44), TimeReached{});
+  // It begins 80 s after: what was written in between is 40 s before the beginning, and read after
+  // it.
+  records.append(Duration::seconds(40), TimeReached{});
+  reader.set_origin(RecordsOfAController::kFirst + Duration::seconds(80), kBegin);
   ASSERT_TRUE(reader.follow());
-  EXPECT_EQ(reader.state().now, kBegin);
+  EXPECT_EQ(reader.state().now, come_up);
 
-  reader.set_origin(RecordsOfAController::kFirst + Duration::seconds(45), kBegin);
-  records.append(Duration::seconds(46), TimeReached{});
+  records.append(Duration::seconds(81), TimeReached{});
   ASSERT_TRUE(reader.follow());
   EXPECT_EQ(reader.state().now, kBegin + Duration::seconds(1));
 }
