@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "tools/client/session.hpp"
@@ -312,7 +314,11 @@ void ClusterWorld::on_fault(const Fault& fault) {
 
 // The node's agent reads there which of its pretended devices are lost.
 Status ClusterWorld::name_lost(NodeId node, std::uint64_t devices) const {
-  const std::string path = folder_ + "/" + node_name(node) + "/lost_devices";
+  const std::string folder = folder_ + "/" + node_name(node);
+  const std::string path = folder + "/lost_devices";
+  // Of a machine that has just begun its agent may not have made it yet.
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
   std::ofstream file(path, std::ios::trunc);
   for (unsigned device = 0; device < 64; ++device)
     if ((devices >> device & 1U) != 0) file << device << "\n";
