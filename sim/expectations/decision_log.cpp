@@ -184,15 +184,13 @@ struct JobBlock {
   std::vector<std::string_view> lines;
 };
 
-/// Whether a line tells of the moment at which things were said, or how, in which worlds differ:
-/// reports that come too late, proposals of a policy that do not fit just then, the end of an
-/// incident, which other jobs may share; that an agent calls workers lost, which one that begins
-/// anew just does not name. What is decided about them is told by the incident.
+/// Whether a line tells of the moment at which things were said, in which worlds differ: reports
+/// that come too late, proposals of a policy that do not fit just then, the end of an incident,
+/// which other jobs may share.
 bool is_of_the_moment(std::string_view line) {
   const std::string_view subject = line.substr(0, line.find(':'));
   if (line.starts_with("ignored ")) return !subject.ends_with("_requested");
-  return line.starts_with("grant ") || line.starts_with("lost ") ||
-         (line.starts_with("incident ") && line.ends_with(" closed"));
+  return line.starts_with("grant ") || (line.starts_with("incident ") && line.ends_with(" closed"));
 }
 
 /// "generation 1: Failed  StoppedByUser"; without a generation it never started.

@@ -273,13 +273,14 @@ void ClusterWorld::on_node_down(NodeId node) {
   down_at_[node.index()] = cluster_.now();
 }
 
-// What comes back before its lease is over is the same machine, which has started again: with
-// another one, whose disk is empty, the controller would wait until the lease is over. What comes
-// in place of one that was up until now is another one.
+// What comes back before its lease is over is the same machine, which has started again and runs
+// nothing: with another one, whose disk is empty, the controller would wait until the lease is
+// over. What comes in place of one that was up until now is another one.
 void ClusterWorld::on_node_up(NodeId node) {
   if (daemons_.agent_runs(node)) on_node_down(node);
   const Duration away = cluster_.now() - down_at_[node.index()];
-  if (away == Duration::zero() || away > scenario_.settings.node_lease) daemons_.wipe_node(node);
+  const bool is_other = away == Duration::zero() || away > scenario_.settings.node_lease;
+  daemons_.empty_disk(node, is_other ? "" : "/workers");
   note(daemons_.start_agent(node));
 }
 

@@ -122,9 +122,9 @@ void Daemons::kill_node(NodeId node) {
   }
 }
 
-void Daemons::wipe_node(NodeId node) {
+void Daemons::empty_disk(NodeId node, const std::string& part) {
   std::error_code code;
-  fs::remove_all(folder_ + "/" + node_name(node), code);
+  fs::remove_all(folder_ + "/" + node_name(node) + part, code);
 }
 
 std::string Daemons::ended_by_itself() {

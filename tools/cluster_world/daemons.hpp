@@ -88,8 +88,8 @@ class Daemons {
   /// The machine loses power: its agent, its shims and its workers end at once, without a word.
   void kill_node(NodeId node);
 
-  /// Its disk is empty; after `kill_node`.
-  void wipe_node(NodeId node);
+  /// Nothing is left on its disk below `part` of its folder; after `kill_node`.
+  void empty_disk(NodeId node, const std::string& part);
 
   /// The controller or an agent that has ended by itself, in words; empty: none has.
   std::string ended_by_itself();

@@ -41,7 +41,8 @@ Status JournalReader::step(const StoredRecord& record) {
     return Error{.file = path_,
                  .subject = "record " + std::to_string(record.sequence.value),
                  .message = "is no event of this version"};
-  event.at = std::max(event.at + shift_, state().now);
+  event.at = event.at + shift_;
+  if (event.at < zero_) event.at = std::max(event.at, state().now);
   event.occurred_at = event.occurred_at + shift_;
   commands_.clear();
   controller_.step(event, commands_);

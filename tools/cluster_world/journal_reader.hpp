@@ -25,9 +25,12 @@ class JournalReader {
   void set_observer(RunObserver& observer) { observer_ = &observer; }
 
   /// What the records' clock said where the caller's said `zero`; before the first `follow`, and
-  /// again when the caller's clock was set. Records whose time would by that be before what was
-  /// stepped already are of that instant.
-  void set_origin(Instant records, Instant zero) { shift_ = zero - records; }
+  /// again when the caller's clock was set. Records from before that which were not followed yet,
+  /// and would now lie before what was, are of the last instant that was.
+  void set_origin(Instant records, Instant zero) {
+    zero_ = zero;
+    shift_ = zero - records;
+  }
 
   /// Steps what is new. Errors: the file cannot be read, or a record is none.
   Status follow();
@@ -56,6 +59,7 @@ class JournalReader {
   std::string path_;
   std::unique_ptr<runtime::SqliteStore> store_;
   RunObserver* observer_ = nullptr;
+  Instant zero_;
   Duration shift_;
   Controller controller_;
   Commands commands_;

@@ -95,8 +95,6 @@ TEST(DecisionDifferences, LeaveOutWhatTellsOfTheMoment) {
                                    "job a\n  ready 0\n  restarts 1\n  incident 1 closed\n"
                                    "cluster\n  node 3 silent\n")
                   .empty());
-  const std::string incident = "  incident 1: WorkerLost takes the worker\n";
-  EXPECT_TRUE(decision_differences("job a\n  lost 0-1\n" + incident, "job a\n" + incident).empty());
 }
 
 TEST(DecisionDifferences, LetARunEndBeforeTheLastProcessesOfAJobThatIsOver) {

@@ -99,7 +99,7 @@ class PytorchTest(unittest.TestCase):
         return self.cluster.job("ddp")
 
     def test_killed_scaled_up_killed_and_scaled_down(self):
-        before = self.await_steps(1, 20)
+        self.await_steps(1, 20)
         first = self.ranks()[0]
         self.assertTrue(kill_process(first, self.cluster.folder))
         before = self.await_steps(1, self.steps(1) + 20)
@@ -107,7 +107,7 @@ class PytorchTest(unittest.TestCase):
         self.assertGreaterEqual(self.begins(1)[-1], 20, "it goes on from its checkpoint")
         self.assertEqual(self.job()["restarts"], 1)
 
-        before = self.scale(2, before)
+        self.scale(2, before)
         self.assertEqual(sorted(self.ranks()), [0, 1])
         self.assertEqual(len(self.begins(2)), 2, "each rank is started once with the new size")
         self.assertGreaterEqual(self.begins(2)[0], 20)
@@ -120,7 +120,7 @@ class PytorchTest(unittest.TestCase):
         self.assertEqual(self.job()["phase"], "Running")
         restarts = self.job()["restarts"]
 
-        before = self.scale(1, before)
+        self.scale(1, before)
         wait_until("one rank to be left", lambda: list(self.ranks()) == [0])
         self.assertEqual(self.job()["restarts"], restarts)
         self.assertEqual(self.job()["reschedules"], 2)
