@@ -98,7 +98,8 @@ AgentEnd NodeAgent::run(int signals) {
 void NodeAgent::take_over() {
   const LeaseNote lease = lease_.read();
   fence_.renew(lease.epoch, lease.until);
-  const WorkerTable::Found found = table_.adopt();
+  const WorkerTable::Found found =
+      table_.adopt([&](const WorkerRecord& worker) { return is_ready_at_hello(worker); });
   for (const AgentWorker& worker : found.living)
     say("found worker " + folder_name_of(worker.name) + ", " +
         std::string(to_string(worker.state)));

@@ -35,7 +35,8 @@ std::string WorkerTable::path_of(const WorkerName& worker) const {
   return folder_ + "/" + folder_name_of(worker);
 }
 
-WorkerTable::Found WorkerTable::adopt() {
+WorkerTable::Found WorkerTable::adopt(
+    const std::function<bool(const WorkerRecord&)>& waits_for_hello) {
   Found found;
   std::vector<WorkerName> names;
   std::error_code ignored;
@@ -43,7 +44,7 @@ WorkerTable::Found WorkerTable::adopt() {
     if (const auto name = worker_named(entry.path().filename().string())) names.push_back(*name);
   std::ranges::sort(names);
   ProcessScan scan;
-  for (const WorkerName& name : names) adopt_folder(name, found, scan);
+  for (const WorkerName& name : names) adopt_folder(name, waits_for_hello, found, scan);
   const auto age = [](const Kept& kept) { return kept.since; };
   std::ranges::stable_sort(ended_, {}, age);
   std::ranges::stable_sort(cleaned_, {}, age);
@@ -51,7 +52,10 @@ WorkerTable::Found WorkerTable::adopt() {
   return found;
 }
 
-void WorkerTable::adopt_folder(const WorkerName& worker, Found& found, ProcessScan& scan) {
+void WorkerTable::adopt_folder(const WorkerName& worker,
+                               const std::function<bool(const WorkerRecord&)>& waits_for_hello,
+                               Found& found,
+                               ProcessScan& scan) {
   const std::string path = path_of(worker);
   const auto record = restored<WorkerRecord>(read_file(path + "/agent").value_or(""));
   const auto status = restored<WorkerStatus>(read_file(path + "/status").value_or(""));
@@ -64,11 +68,12 @@ void WorkerTable::adopt_folder(const WorkerName& worker, Found& found, ProcessSc
   }
   std::optional<ShimProcess> shim = ShimProcess::adopt(path, scan);
   if (!shim) return removals_.take(path);  // Its shim was never started: the spec comes before it.
-  AgentWorkerState state = shim->is_ready() ? AgentWorkerState::Ready : AgentWorkerState::Starting;
+  const bool runs = shim->is_ready();
+  const bool is_ready = runs && (record->said_hello || !waits_for_hello(*record));
+  AgentWorkerState state = is_ready ? AgentWorkerState::Ready : AgentWorkerState::Starting;
   // Its end follows as soon as nothing of it is left.
   if (shim->is_clearing() || shim->end()) state = AgentWorkerState::Killed;
-  const bool ready = shim->is_ready();
-  living_.emplace(worker, Living{*record, *std::move(shim), ready});
+  living_.emplace(worker, Living{*record, *std::move(shim), runs});
   found.living.push_back(worker_of(*record, state));
 }
 

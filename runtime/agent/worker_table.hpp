@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -45,7 +46,8 @@ class WorkerTable {
     std::vector<EndedWorker> ended;
   };
 
-  Found adopt();
+  /// `waits_for_hello`: whether that worker, whose program runs, is ready only once it says hello.
+  Found adopt(const std::function<bool(const WorkerRecord&)>& waits_for_hello);
 
   /// Makes the worker's folder, empty but for `work`. Error: it is there or cannot be made.
   Status make_folder(const SpawnWorker& order);
@@ -161,7 +163,10 @@ class WorkerTable {
   };
 
   std::string path_of(const WorkerName& worker) const;
-  void adopt_folder(const WorkerName& worker, Found& found, ProcessScan& scan);
+  void adopt_folder(const WorkerName& worker,
+                    const std::function<bool(const WorkerRecord&)>& waits_for_hello,
+                    Found& found,
+                    ProcessScan& scan);
   void forget_replaced(Found& found);
   void mark_cleaned(const WorkerName& worker);
   void remove(const WorkerName& worker);

@@ -153,6 +153,36 @@ TEST_F(WordsTest, AWorkerThatIsReadyAtHelloIsNotBefore) {
   EXPECT_TRUE(controller_.until(is_up(Rank{0})));
 }
 
+TEST_F(WordsTest, ANewAgentAwaitsTheHelloOfAWorkerThatRuns) {
+  const Gate gate(path("gate"));
+  JobSpec spec;
+  spec.name = "default.speech";
+  spec.roles = {role_of("echo runs; " + gate.wait() +
+                        "; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; "
+                        "export SAY; exec " +
+                        kSpeaker),
+                role_of("exec sleep 1000")};
+  spec.roles[0].environment = {{"ORRERY_READY", "hello"}};
+  spec.roles[1].name = "plain";
+  controller_.start_job(kJob, spec, 2, Incarnation{1});
+  ASSERT_TRUE(hears("runs"));
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  agent_.kill(SIGKILL);
+  controller_.set([](StubController& c) { c.reports_.clear(); });
+  agent_.start();
+  // It tells at once of all that are up, of the plain one that is.
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  controller_.set([](StubController& c) {
+    for (const WorkersChanged& each : c.reports_) EXPECT_EQ(each.first, Rank{1});
+    c.reports_.clear();
+  });
+  gate.open();
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  controller_.set([](StubController& c) {
+    for (const WorkersChanged& each : c.reports_) EXPECT_EQ(each.first, Rank{0});
+  });
+}
+
 TEST_F(WordsTest, AChangeOfMembershipIsTold) {
   speak("{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));
