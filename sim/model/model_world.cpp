@@ -170,19 +170,20 @@ void ModelWorld::notice_silence(NodeId node) {
 }
 
 // Within its lease or after: either way it comes with the complete list of what still runs there,
-// and all else is lost.
-void ModelWorld::hear_again(NodeId node) {
+// and all else is lost, but for what it has not heard of.
+void ModelWorld::hear_again(NodeId node, Sequence seen) {
   contacts_[node.index()].lost_at = Instant::never();
   cluster_.forget(node);
-  emit(Origin::External, cluster_.now(), NodeReturned{node, cluster_.complete_list(node)});
+  emit(Origin::External, cluster_.now(), NodeReturned{node, cluster_.complete_list(node), seen});
   // A node that returns counts as repaired, so what is not is told after that.
   if (cluster_.lost_devices(node) != 0) on_devices_lost({node, cluster_.lost_devices(node)});
 }
 
 void ModelWorld::on_node_down(NodeId node) { lose_contact(node); }
 
+// Its agent knows of no order that an earlier life of it was given.
 void ModelWorld::on_node_up(NodeId node) {
-  if (!cluster_.is_mute(node)) hear_again(node);
+  if (!cluster_.is_mute(node)) hear_again(node, Sequence{0});
 }
 
 void ModelWorld::cut(NodeId node, Duration lasting) {
@@ -209,7 +210,7 @@ void ModelWorld::fence(NodeId node) {
 void ModelWorld::heal(NodeId node) {
   if (!cluster_.is_mute(node) || contacts_[node.index()].cut_until > cluster_.now()) return;
   cluster_.mute(node, false);
-  if (!cluster_.is_down(node)) hear_again(node);
+  if (!cluster_.is_down(node)) hear_again(node, Sequence{UINT64_MAX});
 }
 
 }  // namespace orrery::sim

@@ -84,7 +84,7 @@ class ModelWorld final : public World, private ClusterListener {
   void cut(NodeId node, Duration lasting);
   void fence(NodeId node);
   void heal(NodeId node);
-  void hear_again(NodeId node);
+  void hear_again(NodeId node, Sequence seen);
 
   /// Between the controller and a node. Only a node that is mute is cut off.
   struct Contact {
