@@ -1,6 +1,7 @@
 #include "tools/orrery/progress.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "tools/console/table.hpp"
@@ -20,11 +21,12 @@ std::string short_number(double value) {
   return with_commas(value / 1e6, 2) + "M";
 }
 
-double share_of(const Progress& progress) {
+/// Nothing where a single run does not say how many jobs it has.
+std::optional<double> share_of(const Progress& progress) {
   if (progress.jobs_total > 0)
     return std::min(
         1.0, static_cast<double>(progress.jobs_done) / static_cast<double>(progress.jobs_total));
-  if (progress.runs_total == 0) return 0;
+  if (progress.runs_total <= 1 && progress.runs_done == 0) return std::nullopt;
   return static_cast<double>(progress.runs_done) / static_cast<double>(progress.runs_total);
 }
 
@@ -38,14 +40,16 @@ std::string bar(double share) {
 namespace {
 
 /// What is known beside the share, the most important first.
-std::vector<std::string> parts_of(const Progress& progress, double share, double elapsed_s) {
+std::vector<std::string> parts_of(const Progress& progress,
+                                  std::optional<double> share,
+                                  double elapsed_s) {
   std::vector<std::string> parts;
   // What an earlier process did says nothing of the pace of this one.
   const double before = progress.runs_before == 0 ? 0
                                                   : static_cast<double>(progress.runs_before) /
                                                         static_cast<double>(progress.runs_total);
-  if (share > before && elapsed_s > 1)
-    parts.push_back("ETA " + time_in_words(elapsed_s * (1 - share) / (share - before)));
+  if (share && *share > before && elapsed_s > 1)
+    parts.push_back("ETA " + time_in_words(elapsed_s * (1 - *share) / (*share - before)));
   if (progress.runs_total > 1)
     parts.push_back(std::to_string(progress.runs_done) + "/" + std::to_string(progress.runs_total) +
                     " runs");
@@ -64,9 +68,11 @@ std::string progress_line(std::string_view title,
                           const Progress& progress,
                           double elapsed_s,
                           std::size_t columns) {
-  const double share = share_of(progress);
+  const std::optional<double> share = share_of(progress);
   std::vector<std::string> parts = parts_of(progress, share, elapsed_s);
-  parts.insert(parts.begin(), bar(share) + " " + with_commas(share * 100, 0) + "%");
+  parts.insert(
+      parts.begin(),
+      share ? bar(*share) + " " + with_commas(*share * 100, 0) + "%" : time_in_words(elapsed_s));
   std::string line(title);
   for (const std::string& part : parts) {
     if (line.size() + 2 + part.size() >= columns) break;
@@ -77,8 +83,9 @@ std::string progress_line(std::string_view title,
 }
 
 std::string progress_words(std::string_view title, const Progress& progress, double elapsed_s) {
-  const double share = share_of(progress);
-  std::string line = std::string(title) + ": " + with_commas(share * 100, 0) + "% after " +
+  const std::optional<double> share = share_of(progress);
+  std::string line = std::string(title) + ": " +
+                     (share ? with_commas(*share * 100, 0) + "% " : std::string()) + "after " +
                      time_in_words(elapsed_s);
   for (const std::string& part : parts_of(progress, share, elapsed_s)) line += ", " + part;
   return line;

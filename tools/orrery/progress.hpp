@@ -23,7 +23,8 @@ struct Progress {
 };
 
 /// The line for a terminal of `columns`: bar, share, jobs, simulated time, events a second, time
-/// left by the pace so far. Parts that do not fit are left out from the right.
+/// left by the pace so far; of one run whose jobs are not known, how long it has taken in place of
+/// bar and share. Parts that do not fit are left out from the right.
 std::string progress_line(std::string_view title,
                           const Progress& progress,
                           double elapsed_s,

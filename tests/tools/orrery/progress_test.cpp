@@ -26,7 +26,10 @@ TEST(ProgressLine, FitsTheTerminal) {
 }
 
 TEST(ProgressLine, KnowsNothingAtTheStart) {
-  EXPECT_EQ(progress_line("sim", {}, 0, 100), "sim  [........................] 0%");
+  EXPECT_EQ(progress_line("compare", {.runs_total = 2}, 0, 100),
+            "compare  [........................] 0%  0/2 runs");
+  EXPECT_EQ(progress_line("sim", {}, 70, 100), "sim  1 min 10 s") << "no share is known";
+  EXPECT_EQ(progress_words("sim", {}, 70), "sim: after 1 min 10 s");
 }
 
 /// What a bar writes where standard error is no terminal.
