@@ -440,9 +440,6 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedW
       unfit(job.line,
             "job " + job.spec.name,
             "has hello_after, and the workers of world cluster say hello at once; use world model");
-  for (const scenarios::TimedRequest& request : scenario.requests)
-    if (request.change || request.forgets)
-      unfit(0, "requests", "world cluster has no change and no delete; use world model");
   if (!may_make_networks())
     unfit(
         0,

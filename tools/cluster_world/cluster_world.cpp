@@ -66,18 +66,6 @@ NodeId node_of(const EmulatedWorker& worker, const std::string& folder) {
   return std::from_chars(at, end, node).ec == std::errc() ? NodeId{node} : NodeId{};
 }
 
-/// `spec` with processes of ours as its programs.
-std::shared_ptr<const JobSpec> with_program(const JobSpec& spec,
-                                            const std::vector<std::string>& command) {
-  auto out = std::make_shared<JobSpec>(spec);
-  for (RoleSpec& role : out->roles.items()) {
-    role.command = command;
-    // Ready when the model says so, not when the process runs.
-    role.environment.push_back({"ORRERY_READY", "hello"});
-  }
-  return out;
-}
-
 std::optional<RoleIndex> role_named(const JobSpec& spec, const std::string& name) {
   for (std::size_t r = 0; r < spec.roles.size(); ++r)
     if (spec.roles[r].name == name) return RoleIndex{static_cast<std::uint16_t>(r)};
@@ -129,6 +117,17 @@ void ClusterWorld::note(const Status& done) {
   if (!done) errors_.insert(errors_.end(), done.errors().begin(), done.errors().end());
 }
 
+// With processes of ours as its programs.
+std::shared_ptr<const JobSpec> ClusterWorld::runnable(const JobSpec& spec) const {
+  auto out = std::make_shared<JobSpec>(spec);
+  for (RoleSpec& role : out->roles.items()) {
+    role.command = {worker_program_, folder_ + "/workers.sock"};
+    // Ready when the model says so, not when the process runs.
+    role.environment.push_back({"ORRERY_READY", "hello"});
+  }
+  return out;
+}
+
 const JobSpec* ClusterWorld::spec_of(JobId id) const {
   const JobState* job = journal_.state().find(id);
   return job == nullptr ? nullptr : job->spec.get();
@@ -140,10 +139,12 @@ void ClusterWorld::on_outside(EventBody body) {
   if (const auto* submitted = std::get_if<JobSubmitted>(&body)) {
     const FailoverSpec& wanted = *submitted->spec->failover;
     any_watched_ = any_watched_ || !wanted.hang_after.is_forever() || wanted.straggler_factor > 0;
-    unsent_.push_back(
-        {submitted->request,
-         with_program(*submitted->spec, {worker_program_, folder_ + "/workers.sock"})});
+    unsent_.push_back({submitted->request, runnable(*submitted->spec)});
     return;
+  }
+  if (const auto* change = std::get_if<JobChanged>(&body)) {
+    if (spec_of(change->job) == nullptr) return;
+    return post("/api/v1/jobs?apply=1", job_document({*runnable(*change->spec)}));
   }
   if (const auto* scale = std::get_if<ScaleRequested>(&body)) {
     const JobSpec* spec = spec_of(scale->job);
@@ -168,6 +169,10 @@ void ClusterWorld::on_outside(EventBody body) {
   }
   if (const auto* stop = std::get_if<StopRequested>(&body)) {
     if (const JobSpec* spec = spec_of(stop->job)) post(job_target(spec->name, "/stop"), "");
+    return;
+  }
+  if (const auto* deletion = std::get_if<DeleteRequested>(&body)) {
+    if (const JobSpec* spec = spec_of(deletion->job)) ask("DELETE", job_target(spec->name), "");
     return;
   }
   if (const auto* exclusion = std::get_if<ExclusionRequested>(&body))
@@ -445,8 +450,12 @@ void ClusterWorld::follow_journal() {
 }
 
 void ClusterWorld::post(const std::string& target, std::string body) {
+  ask("POST", target, std::move(body));
+}
+
+void ClusterWorld::ask(const std::string& method, const std::string& target, std::string body) {
   HttpRequest request;
-  request.method = "POST";
+  request.method = method;
   request.target = target;
   request.body = std::move(body);
   requests_.ask(std::move(request));

@@ -141,6 +141,7 @@ class ClusterWorld final : private sim::ClusterListener {
   void came(const EmulatedWorker& worker);
   void heard(const EmulatedWorker& worker, const std::string& line);
   const JobSpec* spec_of(JobId job) const;
+  std::shared_ptr<const JobSpec> runnable(const JobSpec& spec) const;
 
   // The controller.
   void follow_journal();
@@ -148,6 +149,7 @@ class ClusterWorld final : private sim::ClusterListener {
   void take_answers();
   void answered(std::deque<Submission> asked, const RequestAnswer& answer);
   void post(const std::string& target, std::string body);
+  void ask(const std::string& method, const std::string& target, std::string body);
   void measure();
   void act_on_daemons();
   bool is_loss_known(const Act& act) const;

@@ -1,8 +1,17 @@
 #include "tools/cluster_world/requests.hpp"
 
+#include <poll.h>
+
 #include <utility>
 
+#include "tools/client/stream.hpp"
+
 namespace orrery::cli {
+namespace {
+
+constexpr int kAgainAfterMs = 10;
+
+}  // namespace
 
 Requests::Requests(ClientOptions options)
     : options_(std::move(options)), thread_([this] { send_all(); }) {}
@@ -35,11 +44,25 @@ std::size_t Requests::under_way() const {
   return under_way_;
 }
 
+// Users ask again where nobody was there to hear them. What a controller may have heard is not said
+// twice.
+void Requests::await_controller(std::unique_lock<std::mutex>& lock) {
+  const Deadline until = std::chrono::steady_clock::now() + options_.timeout;
+  while (!closing_ && std::chrono::steady_clock::now() < until) {
+    lock.unlock();
+    const bool is_there = open_stream(options_.server, options_.tls, until).has_value();
+    if (!is_there) ::poll(nullptr, 0, kAgainAfterMs);
+    lock.lock();
+    if (is_there) return;
+  }
+}
+
 void Requests::send_all() {
   Client client(options_);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
+    await_controller(lock);
     if (closing_) return;
     const auto [number, request] = std::move(waiting_.front());
     waiting_.pop_front();

@@ -20,7 +20,8 @@ struct RequestAnswer {
   std::string body;
 };
 
-/// Sends on a thread of its own, for a controller that is away is waited for.
+/// Sends on a thread of its own, for a controller that is away is waited for, at most as long as a
+/// request may take.
 class Requests {
  public:
   explicit Requests(ClientOptions options);
@@ -38,6 +39,7 @@ class Requests {
 
  private:
   void send_all();
+  void await_controller(std::unique_lock<std::mutex>& lock);
 
   const ClientOptions options_;
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <regex>
 #include <string>
 #include <type_traits>
@@ -215,7 +216,13 @@ Scenario scaled(const Scenario& scenario) {
     for (Duration& time : spread->quantiles) time = by.of(time);
   scale_policy(out.policy, by);
   for (scenarios::ScenarioJob& job : out.jobs) scale_job(job, scenario.time_scale, by);
-  for (scenarios::TimedRequest& request : out.requests) request.at = by.of(request.at);
+  for (scenarios::TimedRequest& request : out.requests) {
+    request.at = by.of(request.at);
+    if (!request.change) continue;
+    for (std::optional<Duration>* time :
+         {&request.change->wait_deadline, &request.change->run_deadline})
+      if (*time) **time = by.of(**time);
+  }
   for (scenarios::TimedProfiling& profiling : out.profilings) profiling.at = by.of(profiling.at);
   for (scenarios::Fault& fault : out.faults) scale_fault(fault, by);
   for (scenarios::Expectation& expected : out.expectations) scale_expectation(expected, by);

@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from drawn import drawn  # noqa: E402
 
 SKIPPED = 77
-KINDS = r"kind: \w+(?:, for)?|devices: 0\.|\b(?:requests|tasks|volumes|profilings|placement|sub_master|priority|backoff_limit):"
+KINDS = r"kind: \w+(?:, for)?|devices: 0\.|\b(?:requests|tasks|volumes|profilings|placement|sub_master|priority|backoff_limit|change|delete):"
 LIST = pathlib.Path(__file__).with_name("three_worlds.txt")
 
 
