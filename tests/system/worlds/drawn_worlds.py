@@ -196,7 +196,7 @@ class Draw:
             out.update({"lasting": self.one_of("6.1s", "60.7s"), "direction": "both"})
         else:
             lasting = {"down": ["3.1s", "120.3s"], "cordon": ["200.7s"], "agent_crash": ["4.1s", "40.3s"],
-                       "store_fail": ["4.3s", "30.1s"]}.get(kind)
+                       "store_fail": ["4.3s"]}.get(kind)
             if lasting:
                 out["lasting"] = self.random.choice(lasting)
         return out
