@@ -100,9 +100,11 @@ void read_policy(const MapReader& top, PolicyChoice& policy, std::optional<std::
 }
 
 void read_placer(const MapReader& top, Settings& settings) {
+  const YamlNode* node = top.find("placer");
+  if (node == nullptr) return;
   std::string name;
-  if (!top.has("placer")) return;
   top.read_text("placer", name);
+  if (!node->is_scalar()) return;  // Which has been said.
   if (const Placer* placer = placers::find(name)) {
     settings.placer = std::string(placer->name());
     return;

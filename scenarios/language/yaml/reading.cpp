@@ -169,6 +169,7 @@ const YamlNode* MapReader::find(std::string_view key) const {
 }
 
 std::string MapReader::subject_of(std::string_view key) const {
+  if (key.empty()) return subject_of("''");
   if (subject_.empty()) return std::string(key);
   const bool sentence =
       subject_.find(' ') != std::string::npos && subject_.find(": ") == std::string::npos;

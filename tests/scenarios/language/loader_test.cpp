@@ -28,6 +28,13 @@ TEST(Loader, APlacerIsNamedBesideThePolicy) {
   EXPECT_THAT(errors_of(with_cluster("jobs: [{name: a}]\nplacer: worst_fit\n")),
               ElementsAre(HasSubstr("placer: is 'worst_fit', the name of a placer is needed: "
                                     "best_fit/1, most_free/1, fgd/1, ")));
+  EXPECT_THAT(errors_of(with_cluster("jobs: [{name: a}]\nplacer: []\n")),
+              ElementsAre(HasSubstr("placer: is an empty list, a text is needed")));
+}
+
+TEST(Loader, AKeyWithoutANameIsShown) {
+  EXPECT_THAT(errors_of(with_cluster("jobs: [{name: a}]\n'': 3\n")),
+              ElementsAre(HasSubstr(": '': is no key here")));
 }
 
 TEST(Loader, InstantsAreExactUnlessJitterIsAskedFor) {
