@@ -34,6 +34,13 @@ PERIODIC = {"fit", "tiresias", "optimus", "orrery"}
 # Periods divide each other: a policy behind queues is asked as often as its period and theirs have in common.
 PERIODS = [30, 60]
 
+FAILOVER = {
+    "mode": ["strict"], "trigger": ["at_end", "skip", "now"], "response": ["role", "job", "stop"],
+    "worker_failures_max": [0, 1, 2], "worker_node_failures_max": [0, 1], "role_restarts_max": [0, 1],
+    "job_restarts_max": [0, 1], "node_losses_max": [0, 1, 3], "preemptions_max": [0, 1], "reset_window": ["120.7s"],
+    "hang_after": ["40.3s"], "straggler_factor": [2], "straggler_moves": [True],
+}
+
 
 def seconds(value):
     return f"{round(value, 3)}s"
@@ -115,6 +122,19 @@ class Draw:
         self.optional(actor, .25, "sub_master", True)
         return {"roles": {"learner": self.role(), "actor": actor}}
 
+    def virtual_cluster(self):
+        """Two roles in one, or one of them beside it."""
+        cluster = {"nodes": self.one_of(1, 1, 2), "bundles_per_node": self.one_of(1, 2, 4), "max_worker_groups": 2,
+                   "strategy": self.one_of("pack", "strict_pack", "spread", "strict_spread")}
+        actor = {"virtual_cluster": "v"} if self.has(.6) else self.role()
+        return {"virtual_clusters": {"v": cluster}, "roles": {"learner": {"virtual_cluster": "v"}, "actor": actor}}
+
+    def failover(self):
+        out = {}
+        for key, values in FAILOVER.items():
+            self.optional(out, .25, key, *values)
+        return out
+
     def work(self):
         amount = round(self.random.uniform(40, END * .35), 2)
         kind = self.random.random()
@@ -126,7 +146,7 @@ class Draw:
 
     def job(self, name):
         out = {"name": name, "at": seconds(self.instant(.5, END * .4))}
-        out.update(self.roles() if self.has(.25) else self.role())
+        out.update(self.roles() if self.has(.25) else self.virtual_cluster() if self.has(.15) else self.role())
         self.optional(out, .3, "priority", "high", 5, -3, 100)
         self.optional(out, .4, "preemptible", True, False)
         self.optional(out, .3, "rescale", "in_place", "restart")
@@ -141,6 +161,8 @@ class Draw:
         self.optional(out, .3, "group", "a", "b", "c")
         self.optional(out, .3, "clean_pods", "All", "None", "Running")
         self.optional(out, .1, "ready_after", "1.7s", "33.3s")
+        if self.has(.3):
+            out["failover"] = self.failover()
         out["work"], amount = self.work()
         if self.has(.5):
             out["estimate"] = self.between(amount * .5, amount * 2)
@@ -206,6 +228,8 @@ class Draw:
                "cluster": {"nodes": self.nodes, "gpus_per_node": self.devices}, "policy": self.policy()}
         if self.nodes > 1:
             self.optional(out["cluster"], .3, "nodes_per_rack", 2)
+        if self.has(.2):
+            out["quotas"] = {"group/a": self.one_of(1, 2, 4)}
         if self.has(.3):
             out["controller"] = {"preemption_grace": self.one_of("0s", "5s", "40s")}
         out["timing"] = {"start": self.between(2, 30), "stop": self.between(1, 25)}
