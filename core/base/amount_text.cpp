@@ -1,6 +1,7 @@
 #include "core/base/amount_text.hpp"
 
 #include <array>
+#include <cstdint>
 
 namespace orrery {
 
@@ -23,11 +24,20 @@ std::string cores_text(std::int64_t thousandths) {
 }
 
 std::string bytes_text(std::int64_t bytes) {
-  constexpr std::array kUnits{"GiB", "MiB", "KiB"};
-  for (std::size_t i = 0; i < kUnits.size(); ++i) {
-    const std::int64_t unit = std::int64_t{1} << (30 - 10 * i);
-    if (bytes >= unit && bytes % unit == 0) return std::to_string(bytes / unit) + " " + kUnits[i];
-  }
+  struct Unit {
+    std::int64_t bytes;
+    const char* name;
+  };
+
+  constexpr std::array kUnits{Unit{1 << 30, "GiB"},
+                              Unit{1'000'000'000, "GB"},
+                              Unit{1 << 20, "MiB"},
+                              Unit{1'000'000, "MB"},
+                              Unit{1 << 10, "KiB"},
+                              Unit{1'000, "kB"}};
+  for (const Unit& unit : kUnits)
+    if (bytes >= unit.bytes && bytes % unit.bytes == 0)
+      return std::to_string(bytes / unit.bytes) + " " + unit.name;
   return counted(bytes, "byte");
 }
 

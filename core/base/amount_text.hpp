@@ -16,7 +16,7 @@ std::string thousandths_text(std::int64_t thousandths);
 /// Thousandths of a core: "1 core", "0.5 cores".
 std::string cores_text(std::int64_t thousandths);
 
-/// "16 GiB", "1 byte"; in the largest unit that makes a whole number.
+/// "16 GiB", "4 GB", "1 byte"; in the largest unit that makes a whole number.
 std::string bytes_text(std::int64_t bytes);
 
 /// "a, b and c"; empty where there is nothing.
