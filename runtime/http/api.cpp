@@ -39,14 +39,21 @@ Response error_response(const CallPtr& call,
   return out;
 }
 
-// True where the call was answered: there is nothing to look at.
-bool is_elsewhere(const CallPtr& call, const runtime::ControllerFacts& facts) {
+// True where the call was answered: there is nothing to look at here, or nothing may be changed.
+// What the state holds then may never become durable, so it is no ground for an answer to who wants
+// a change: "a live job has this name" of a job that is lost with this process, "unchanged" even
+// more.
+bool is_answered(const CallPtr& call, const runtime::ControllerFacts& facts) {
   if (facts.admission == Admission::Starting) {
     fail(call, 503, facts.why.empty() ? "the controller is starting; ask again" : facts.why);
     return true;
   }
   if (!facts.has_state && facts.admission != Admission::Following) {
     fail(call, 503, "the controller knows no jobs yet: " + facts.why);
+    return true;
+  }
+  if (facts.admission == Admission::StoreFailed && call->request.method != "GET") {
+    fail(call, 503, facts.why);
     return true;
   }
   if (facts.admission != Admission::Following) return false;
@@ -114,7 +121,7 @@ std::string full_job_name(const std::string& name) {
 void ControlClient::look(CallPtr call, std::function<Then(const ControlView&)> find) const {
   control_->read([call = std::move(call), find = std::move(find), executor = executor_](
                      const ControlView& view) {
-    if (is_elsewhere(call, view.facts)) return;
+    if (is_answered(call, view.facts)) return;
     if (Then then = find(view)) executor->post(std::move(then));
   });
 }

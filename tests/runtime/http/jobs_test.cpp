@@ -372,6 +372,13 @@ TEST_F(JobsTest, WithAFailedStoreJobsAreReadAndNothingIsTaken) {
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(message(answer), HasSubstr("the disk is full"));
   EXPECT_EQ(answer.header("Retry-After"), "1");
+  // What the state holds may be lost with the process, and is no answer to who asks for a change.
+  EXPECT_EQ(post("/api/v1/jobs", "a").status, 503) << "not: a live job has this name";
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a").status, 503) << "not: unchanged";
+  EXPECT_EQ(post("/api/v1/jobs?dry_run=1", "a").status, 503);
+  EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/gone").status, 503)
+      << "not: there is no such job";
+  EXPECT_EQ(post("/api/v1/jobs/gone/stop").status, 503);
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_THAT(get("/readyz").body, HasSubstr("the disk is full"));
   EXPECT_EQ(get("/healthz").status, 200);
