@@ -420,6 +420,7 @@ COMES = {
 NOT_HERE = {
     "tests/system/worlds/worlds_test.py build/bin/orrery . --all":
         "runs for minutes; the test worlds runs it without --all",
+    "tools/soak drawn --seeds 200": "runs for 20 minutes; the test drawn_worlds draws one",
     "orrery replay state/journal.db --log state/controller.log":
         "tests/system/up/cluster.py does so for each cluster that it ends",
     "tools/quickstart": "installs packages and builds: tools/fresh_machine runs it",
