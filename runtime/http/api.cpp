@@ -39,10 +39,10 @@ Response error_response(const CallPtr& call,
   return out;
 }
 
-// True where the call was answered: there is nothing to look at here, or nothing may be changed.
-// What the state holds then may never become durable, so it is no ground for an answer to who wants
-// a change: "a live job has this name" of a job that is lost with this process, "unchanged" even
-// more.
+// True where the call was answered: there is nothing to look at here, or nothing may be changed,
+// nor tried. What the state holds then may never become durable, so it is no ground for an answer
+// to who wants a change: "a live job has this name" of a job that is lost with this process,
+// "unchanged" even more.
 bool is_answered(const CallPtr& call, const runtime::ControllerFacts& facts) {
   if (facts.admission == Admission::Starting) {
     fail(call, 503, facts.why.empty() ? "the controller is starting; ask again" : facts.why);

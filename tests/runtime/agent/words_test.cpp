@@ -47,6 +47,21 @@ class WordsTest : public AgentTest {
     controller_.start_job(kJob, spec, 2, Incarnation{1});
   }
 
+  /// A job of roles "main", which counts as ready once it has said hello, and does so after
+  /// `before`, a line of shell, and "plain", which sleeps.
+  void start_one_that_is_ready_at_hello(const std::string& before) {
+    JobSpec spec;
+    spec.name = "default.speech";
+    spec.roles = {role_of(before +
+                          "; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; "
+                          "export SAY; exec " +
+                          kSpeaker),
+                  role_of("exec sleep 1000")};
+    spec.roles[0].environment = {{"ORRERY_READY", "hello"}};
+    spec.roles[1].name = "plain";
+    controller_.start_job(kJob, spec, 2, Incarnation{1});
+  }
+
   std::string log() const { return text_of_file(agent_.folder_of("7-1-0") + "/log"); }
 
   /// Waits until the worker has heard something.
@@ -127,16 +142,7 @@ TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
 
 TEST_F(WordsTest, AWorkerThatIsReadyAtHelloIsNotBefore) {
   const Gate gate(path("gate"));
-  JobSpec spec;
-  spec.name = "default.speech";
-  spec.roles = {role_of(gate.wait() +
-                        "; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; "
-                        "export SAY; exec " +
-                        kSpeaker),
-                role_of("exec sleep 1000")};
-  spec.roles[0].environment = {{"ORRERY_READY", "hello"}};
-  spec.roles[1].name = "plain";
-  controller_.start_job(kJob, spec, 2, Incarnation{1});
+  start_one_that_is_ready_at_hello(gate.wait());
   const auto is_up = [&](Rank rank) {
     return [rank](const StubController& c) {
       for (const WorkersChanged& each : c.reports_)
@@ -155,16 +161,7 @@ TEST_F(WordsTest, AWorkerThatIsReadyAtHelloIsNotBefore) {
 
 TEST_F(WordsTest, ANewAgentAwaitsTheHelloOfAWorkerThatRuns) {
   const Gate gate(path("gate"));
-  JobSpec spec;
-  spec.name = "default.speech";
-  spec.roles = {role_of("echo runs; " + gate.wait() +
-                        "; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; "
-                        "export SAY; exec " +
-                        kSpeaker),
-                role_of("exec sleep 1000")};
-  spec.roles[0].environment = {{"ORRERY_READY", "hello"}};
-  spec.roles[1].name = "plain";
-  controller_.start_job(kJob, spec, 2, Incarnation{1});
+  start_one_that_is_ready_at_hello("echo runs; " + gate.wait());
   ASSERT_TRUE(hears("runs"));
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   agent_.kill(SIGKILL);

@@ -4,7 +4,7 @@ processes decide for every job what world model does.
 
 Worlds agree only in what does not hang on seconds: a process starts when the machine lets it. So the model judges
 first whether a scenario is of that kind: it runs it again with each instant and duration moved by up to three
-seconds, and where it decides otherwise for any job, that scenario is left out (about two of three are).
+seconds, and where it decides otherwise for any job, that scenario is left out, as about half of them are.
 
 What differs is written to OUT/SEED.yaml with what `orrery test` says of it; journals and logs are kept beside it.
 
