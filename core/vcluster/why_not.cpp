@@ -38,6 +38,11 @@ std::string node_word(Capacity capacity) {
   return capacity == Capacity::Free ? "usable node" : "declared node";
 }
 
+// Before a number. Of what is declared there will never be room for more.
+std::string room_for(Capacity capacity) {
+  return capacity == Capacity::Free ? "there is room for " : "the declared nodes have room for ";
+}
+
 std::int32_t largest_piece(const Need& need) {
   if (need.alike) return need.piece;
   return *std::max_element(need.logical_nodes.begin(), need.logical_nodes.end());
@@ -158,13 +163,13 @@ std::string by_segments(const Need& need, const Count& count, Capacity capacity)
     return "needs " + what + " in one " + zone + "; the best " + zone + " has " +
            number(count.zone_slots);
   return "needs " + number(need.segments) + " segments of " + what + ", every segment in one " +
-         zone + "; there is room for " + number(count.segments);
+         zone + "; " + room_for(capacity) + number(count.segments);
 }
 
 std::string by_count(const Need& need, const Count& count, Capacity capacity) {
   std::string out = "needs " + counted(need.pieces, piece_word(need)) + " with " +
                     amount(need, need.piece, capacity) + (need.pieces == 1 ? "" : " each");
-  out += "; there is room for " + number(count.slots);
+  out += "; " + room_for(capacity) + number(count.slots);
   if (count.with_all == count.with_devices) return out;
   std::vector<std::string> parts;
   if (need.devices > 0) parts.push_back(counted(count.with_devices, "node") + " have the devices");
@@ -180,8 +185,8 @@ std::string by_count(const Need& need, const Count& count, Capacity capacity) {
 std::string by_sizes(const Need& need, const Count& count, Capacity capacity) {
   const std::string each = amount(need, 1, capacity);
   if (count.bundles < need.bundles)
-    return "needs " + counted(need.bundles, "bundle") + " with " + each +
-           " each; there is room for " + number(count.bundles);
+    return "needs " + counted(need.bundles, "bundle") + " with " + each + " each; " +
+           room_for(capacity) + number(count.bundles);
   std::vector<std::string> sizes;
   for (std::size_t i = 0; i < need.logical_nodes.size() && i < 8; ++i)
     sizes.push_back(number(need.logical_nodes[i]));
@@ -189,18 +194,21 @@ std::string by_sizes(const Need& need, const Count& count, Capacity capacity) {
   std::string out = "logical nodes of " + listed(sizes) + " bundles with " + each + " each";
   if (need.is_segmented())
     out += ", " + number(need.segment_nodes) + " in one " + zone_word(need) + ",";
-  return out + " find no place together though there is room for " + number(count.bundles) +
+  return out + " find no place together though " + room_for(capacity) + number(count.bundles) +
          " bundles";
 }
 
 // Where more would fit if models could be mixed; else empty.
-std::string by_model(const Need& need, std::span<const Room> rooms, const Count& best) {
+std::string by_model(const Need& need,
+                     std::span<const Room> rooms,
+                     const Count& best,
+                     Capacity capacity) {
   if (need.devices == 0 || !need.model.is_none()) return {};
   const Count all = count_model(need, rooms, DeviceModelId::none(), true);
   if (all.slots <= best.slots && all.bundles <= best.bundles) return {};
   return " on devices of one model, and all devices of a virtual cluster are of one; of all models "
-         "together there is room for " +
-         (need.alike ? number(all.slots) : number(all.bundles) + " bundles");
+         "together " +
+         room_for(capacity) + (need.alike ? number(all.slots) : number(all.bundles) + " bundles");
 }
 
 }  // namespace
@@ -215,7 +223,7 @@ std::string why_not(const Need& need, std::span<const Room> rooms, Capacity capa
     return name + "needs " + amount(need, need.bundles, capacity) + "; no " + node_word(capacity) +
            " has such devices";
   if (count.with_all == 0) return name + no_node(need, count, capacity);
-  const std::string mixed = by_model(need, rooms, count);
+  const std::string mixed = by_model(need, rooms, count, capacity);
   if (!need.alike) return name + by_sizes(need, count, capacity) + mixed;
   if (need.is_segmented()) return name + by_segments(need, count, capacity) + mixed;
   return name + by_count(need, count, capacity) + mixed;

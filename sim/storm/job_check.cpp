@@ -156,7 +156,8 @@ void JobCheck::ended(Instant now, Sequence sequence, Job& job, const Notice& not
                    " restarts");
   const double tolerance = 1e-6 * std::max(1.0, job.work.units);
   // With the other triggers a worker that failed counts as one that has done its part.
-  const bool all_needed = job.spec->failover->trigger == FailureTrigger::Now;
+  const bool all_needed =
+      job.spec->failover->trigger == FailureTrigger::Now && !job.work.may_end_early;
   if (notice.to == JobPhase::Succeeded && all_needed && job.done < job.work.units - tolerance)
     found_.add(ViolationKind::WorkInvented,
                now,

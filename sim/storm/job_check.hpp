@@ -24,6 +24,8 @@ namespace orrery::sim {
 struct TrueWork {
   double units = 0;     ///< 0: its workers end by themselves.
   double rate_max = 0;  ///< Units per second that it can do at most.
+  /// By a script a worker exits with success before the work is done.
+  bool may_end_early = false;
 };
 
 /// The counters of one job as a leader has them.

@@ -28,6 +28,12 @@ double rate_max(const scenarios::Scenario& scenario, const scenarios::ScenarioJo
   return job.work.follows_model ? most * fastest : most;
 }
 
+bool has_scripted_success(const scenarios::ScenarioJob& job) {
+  return std::any_of(job.workers.begin(), job.workers.end(), [](const auto& worker) {
+    return worker.kind == scenarios::ScriptKind::Exit && worker.exit_code == 0;
+  });
+}
+
 // The users' view of a state.
 class StateReader final : public StatusReader {
  public:
@@ -55,12 +61,14 @@ CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
   Duration grace = (stops.empty() ? scenario.timing.stop : stops.longest()) + Duration::seconds(10);
   for (const scenarios::ScenarioJob& job : scenario.jobs) {
     grace = std::max(grace, job.spec.drain_grace + Duration::seconds(10));
-    facts.work[job.spec.name] = {job.work.units, rate_max(scenario, job)};
+    facts.work[job.spec.name] = {
+        job.work.units, rate_max(scenario, job), has_scripted_success(job)};
   }
   facts.stale_after = scenario.settings.node_lease + scenario.settings.takeover_grace + grace;
-  // Clocks of nodes drift by a twentieth at most.
+  // Clocks of nodes drift by a twentieth in storms, in scenarios by what they say.
   const Duration lease = scenario.settings.node_lease - scenario.settings.fence_margin;
-  facts.agents.lease = lease + Duration{lease.ns / 20};
+  const std::int64_t drift_ppm = std::max<std::int64_t>(50'000, scenario.jitter.clocks_ppm);
+  facts.agents.lease = lease + Duration{lease.ns / 1'000'000 * drift_ppm};
   facts.agents.late_max = scenario.jitter.timers + Duration::milliseconds(100);
   // As late as its timers, and as the batches that it takes before them.
   facts.late_max = scenario.jitter.timers + scenario.jitter.batches + Duration::seconds(2);

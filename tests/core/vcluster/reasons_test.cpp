@@ -71,14 +71,16 @@ TEST(Reasons, OneModelForAVirtualCluster) {
   add_nodes(offers, 2, 4, 0, 1);
   expect(form_one(offers, cluster({4, 4, 4})),
          Outcome::Infeasible,
-         "virtual cluster train: needs 3 logical nodes with 4 devices each; there is room for 2 on "
+         "virtual cluster train: needs 3 logical nodes with 4 devices each; the declared nodes "
+         "have room for 2 on "
          "devices of one model, and all devices of a virtual cluster are of one; of all models "
-         "together there is room for 4");
+         "together the declared nodes have room for 4");
   expect(form_one(offers, cluster({1, 4, 4})),
          Outcome::Infeasible,
-         "virtual cluster train: needs 9 bundles with 1 device each; there is room for 8 on "
+         "virtual cluster train: needs 9 bundles with 1 device each; the declared nodes have room "
+         "for 8 on "
          "devices of one model, and all devices of a virtual cluster are of one; of all models "
-         "together there is room for 16 bundles");
+         "together the declared nodes have room for 16 bundles");
 }
 
 TEST(Reasons, TooFewOfOneModelForSeveralVirtualClusters) {
@@ -137,23 +139,26 @@ TEST(Reasons, TooFewNodes) {
          "is room for 3 (4 nodes have the devices and 3 also the cores)");
   expect(form_one(offers, cluster({8, 8, 8, 8, 8}, BundleStrategy::StrictSpread)),
          Outcome::Infeasible,
-         "virtual cluster train: needs 5 nodes with 8 devices each; there is room for 4");
+         "virtual cluster train: needs 5 nodes with 8 devices each; the declared nodes have room "
+         "for 4");
 }
 
 TEST(Reasons, TooFewBundles) {
   expect(form_one(nodes(2, 8), unified(17)),
          Outcome::Infeasible,
-         "virtual cluster train: needs 17 bundles with 1 device each; there is room for 16");
+         "virtual cluster train: needs 17 bundles with 1 device each; the declared nodes have room "
+         "for 16");
 }
 
 TEST(Reasons, SizesThatDoNotGoTogether) {
   expect(form_one(nodes(2, 8), cluster({5, 5, 4})),
          Outcome::Infeasible,
          "virtual cluster train: logical nodes of 5, 5 and 4 bundles with 1 device each find no "
-         "place together though there is room for 16 bundles");
+         "place together though the declared nodes have room for 16 bundles");
   expect(form_one(nodes(2, 8), cluster({8, 8, 4})),
          Outcome::Infeasible,
-         "virtual cluster train: needs 20 bundles with 1 device each; there is room for 16");
+         "virtual cluster train: needs 20 bundles with 1 device each; the declared nodes have room "
+         "for 16");
 }
 
 TEST(Reasons, NotSideBySide) {
@@ -176,7 +181,8 @@ TEST(Reasons, OfTheOneThatDoesNotFitByItself) {
   const std::vector<BundleRequest> requests{{&train, {}}, {&gen, {}}};
   expect(form(offers, requests),
          Outcome::Infeasible,
-         "virtual cluster gen: needs 4 logical nodes with 8 devices each; there is room for 3");
+         "virtual cluster gen: needs 4 logical nodes with 8 devices each; the declared nodes have "
+         "room for 3");
 }
 
 TEST(Reasons, ATrialGivesNone) {
