@@ -10,6 +10,7 @@ OrreryParameters orrery_parameters(const ParameterValues& values) {
   out.payback = values.number("payback");
   out.growth = values.number("growth");
   out.first_replicas = static_cast<std::int32_t>(values.integer("first_replicas"));
+  out.guess = values.duration("guess");
   out.patience = values.duration("patience");
   out.epochs = values.flag("epochs");
   out.alike = values.flag("alike");

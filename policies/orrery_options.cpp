@@ -15,10 +15,9 @@
 namespace orrery::policies {
 namespace {
 
-/// What a job of which nothing is known is taken to have left beyond what it has had, in
-/// device-seconds; and the steps in which that grows. On one step who came first is taken to end
-/// first: else jobs of one age would overtake each other for ever.
-constexpr double kUnknownLeft = 600;
+/// The steps in which that grows which a job of which nothing is known is taken to have left beyond
+/// what it has had. On one step who came first is taken to end first: else jobs of one age would
+/// overtake each other for ever.
 constexpr double kUnknownSteps = 4;
 /// What else is known of it is rough too. Logarithm of the factor 1.3 between steps of that.
 constexpr double kLogStep = 0.26236426446749106;
@@ -26,10 +25,11 @@ constexpr double kLogStep = 0.26236426446749106;
 constexpr std::int32_t kNodesOneByOne = 16;
 }  // namespace
 
-/// The greatest step that is not beyond what it has had.
-double OrreryPolicy::guessed_left(double had) {
-  double left = kUnknownLeft;
-  while (left * kUnknownSteps <= had + kUnknownLeft) left *= kUnknownSteps;
+/// The greatest step that is not beyond what it has had. In device-seconds, as `had`.
+double OrreryPolicy::guessed_left(double had) const {
+  const double first = parameters_.guess.in_seconds();
+  double left = first;
+  while (left * kUnknownSteps <= had + first) left *= kUnknownSteps;
   return left;
 }
 
@@ -59,7 +59,7 @@ double OrreryPolicy::left_of(const ClusterView& view, const JobView& job) const 
       if (progress.epoch > 0) return left_by_epochs(job, had, found->second.epochs_max());
       // Soon its epochs tell more of it than others do: it is not kept small for their sake. Where
       // epochs are long, others are all there is.
-      return had <= kUnknownLeft ? guessed_left(had) : left_by_profile(job, had);
+      return had <= parameters_.guess.in_seconds() ? guessed_left(had) : left_by_profile(job, had);
     }
   }
   const Duration stated = estimate_left(row);

@@ -24,7 +24,9 @@ struct OrreryParameters {
   Duration horizon = Duration::seconds(3600);  ///< A change has to pay within it, above 0,
   double payback = 0.1;  ///< and within so much of the time that the job has left, above 0.
   double growth = 4;     ///< Times the replicas that a speed is known for, at least 1.
-  std::int32_t first_replicas = 4;              ///< Of a job of unknown speed, at most.
+  std::int32_t first_replicas = 4;  ///< Of a job of unknown speed, at most.
+  /// What a job of which nothing is known has left at first, on one device; above 0.
+  Duration guess = Duration::seconds(600);
   Duration patience = Duration::seconds(3600);  ///< Of a gang that others pass.
   bool epochs = true;  ///< Whether it knows how many epochs a job has where its profile says so.
   bool alike = true;   ///< Whether jobs of one profile are taken to be of one speed.
@@ -111,7 +113,7 @@ class OrreryPolicy : public Policy {
   double left_of(const ClusterView& view, const JobView& job) const;
   double left_by_epochs(const JobView& job, double had, int epochs_max) const;
   double left_by_profile(const JobView& job, double had) const;
-  static double guessed_left(double had);
+  double guessed_left(double had) const;
   void find_sharers(const ClusterView& view);
   void order_sharers();
   void weigh_options();

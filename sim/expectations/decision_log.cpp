@@ -1,6 +1,7 @@
 #include "sim/expectations/decision_log.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/record/event.hpp"
@@ -181,8 +182,42 @@ namespace {
 
 struct JobBlock {
   std::string_view job;
-  std::vector<std::string_view> lines;
+  std::vector<std::string> lines;
 };
+
+/// Of a line that reports of workers all before their ranks, "exited 0 of "; else empty.
+std::string_view before_ranks(std::string_view line) {
+  for (const std::string_view verb : {"ready ", "lost ", "refused ", "running "})
+    if (line.starts_with(verb)) return verb;
+  const std::size_t of = line.find(" of ");
+  return line.starts_with("exited ") && of != line.npos ? line.substr(0, of + 4) : "";
+}
+
+/// The inverse of `ranges`.
+void read_ranges(std::string_view text, std::vector<std::uint32_t>& ranks) {
+  while (!text.empty()) {
+    std::uint32_t first = 0;
+    const char* const end = text.data() + text.size();
+    const char* at = std::from_chars(text.data(), end, first).ptr;
+    std::uint32_t last = first;
+    if (at != end && *at == '-') at = std::from_chars(at + 1, end, last).ptr;
+    for (std::uint32_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
+    text.remove_prefix(std::min<std::size_t>(at - text.data() + 2, text.size()));
+  }
+}
+
+/// Reports of one kind that follow one another once what is of the moment is left out are one.
+void add_decision(std::vector<std::string>& lines, std::string_view line) {
+  const std::string_view says = before_ranks(line);
+  if (says.empty() || lines.empty() || before_ranks(lines.back()) != says) {
+    lines.emplace_back(line);
+    return;
+  }
+  std::vector<std::uint32_t> ranks;
+  read_ranges(std::string_view(lines.back()).substr(says.size()), ranks);
+  read_ranges(line.substr(says.size()), ranks);
+  lines.back() = std::string(says) + ranges(std::move(ranks));
+}
 
 /// Whether a line tells of the moment at which things were said, in which worlds differ: reports
 /// that come too late, proposals of a policy that do not fit just then, the end of an incident,
@@ -211,7 +246,7 @@ std::vector<JobBlock> blocks_of(std::string_view text) {
       of_job = line.starts_with("job ");
       if (of_job) blocks.push_back({line.substr(4), {}});
     } else if (of_job && !is_of_the_moment(line.substr(2))) {
-      blocks.back().lines.push_back(line.substr(2));
+      add_decision(blocks.back().lines, line.substr(2));
     }
   }
   return blocks;
@@ -231,8 +266,8 @@ std::vector<DecisionDifference> decision_differences(std::string_view found,
   std::vector<DecisionDifference> out;
   for (const JobBlock& block : theirs) {
     const auto mine = of_job(ours, block.job);
-    const std::vector<std::string_view> none;
-    const std::vector<std::string_view>& lines = mine == ours.end() ? none : mine->lines;
+    const std::vector<std::string> none;
+    const std::vector<std::string>& lines = mine == ours.end() ? none : mine->lines;
     const auto [a, b] = std::ranges::mismatch(lines, block.lines);
     if (a == lines.end() && b == block.lines.end()) continue;
     // When the last processes of a job that is over end, and whether the run lasts so long.

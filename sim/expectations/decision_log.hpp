@@ -76,7 +76,8 @@ struct DecisionDifference {
 /// order of `expected`: phases, reasons, generations, ranks, allocations, counters, what users
 /// asked in vain. Not compared is what belongs to no job, and what tells only of the moment at
 /// which something was said: reports that come too late, grants that do not fit just then, the ends
-/// of incidents, which several jobs may share, the ends of processes of a job that is over.
+/// of incidents, which several jobs may share, the ends of processes of a job that is over. Reports
+/// of workers that only such lines part are joined.
 std::vector<DecisionDifference> decision_differences(std::string_view found,
                                                      std::string_view expected);
 

@@ -91,6 +91,26 @@ TEST(Orrery, AChangeHasToPayWithinTheHorizon) {
   EXPECT_TRUE(grows("10000s", "1000"));
 }
 
+// The same device, and a job of which nothing is known: it may soon be done.
+TEST(Orrery, WhatAJobOfUnknownLengthIsTakenToHaveLeft) {
+  const auto grows = [](const char* guess) {
+    FakeCluster cluster;
+    cluster.add_nodes(1, 8);
+    const auto policy = testing::policy(
+        "orrery",
+        {{"guess", guess}, {"horizon", "10h"}, {"payback", "1"}, {"first_replicas", "8"}});
+    const JobId fixed = cluster.submit(job().devices(4), 1000);
+    const JobId elastic = cluster.submit(job().preemptible().replicas(4, 8), 1e6);
+    ask(cluster, *policy, 1);
+    EXPECT_EQ(cluster.replicas(elastic), 4);
+    cluster.end_now(fixed);
+    ask(cluster, *policy);
+    return cluster.replicas(elastic) > 4;
+  };
+  EXPECT_FALSE(grows("1s"));
+  EXPECT_TRUE(grows("10h"));
+}
+
 // Of two epochs of a thousand seconds one is over for both: what they had since then counts.
 TEST(Orrery, WhoIsAtTheEndOfItsLastEpochHasLittleLeft) {
   PolluxTables tables;

@@ -102,7 +102,7 @@ Status write_file(const std::string& path, const std::string& text) {
 }
 
 /// Everything of one run, in the order in which it must be made.
-class ClusterRun final : private RunObserver {
+class ClusterRun final : private JournalObserver {
  public:
   ClusterRun(const scenarios::Scenario& scenario,
              sim::JobSource& source,
@@ -184,6 +184,10 @@ class ClusterRun final : private RunObserver {
   void on_notices(std::span<const Notice> notices, const State& state) override {
     account_.on_notices(notices, state);
     if (triggers_.any()) triggers_.on_notices(notices, state);
+  }
+
+  void on_order(const CommandBody& order, Instant at) override {
+    if (triggers_.any()) triggers_.on_order(order, journal_.state(), at);
   }
 
   void await_cycle() const;
@@ -397,6 +401,8 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedW
     unfit(0, "faults", "world cluster makes single faults only; use world model");
   if (scenario.jitter.any())
     unfit(0, "jitter", "real time has its own; remove it or use world model");
+  if (scenario.planner_latency != Duration::zero())
+    unfit(0, "planner.latency", "a real planner takes what it takes; remove it or use world model");
   if (scenario.relaunch.answer != scenarios::RelaunchAnswer::None ||
       scenario.relaunch.after != Duration::zero())
     unfit(0, "relaunch", "world cluster replaces no node; use world model");

@@ -63,6 +63,7 @@ Status JournalReader::step(const StoredRecord& record) {
   if (observer_ == nullptr) return Done{};
   observer_->on_event(record.sequence, event);
   if (!commands_.notices.empty()) observer_->on_notices(commands_.notices, state());
+  for (const auto& order : commands_.orders) observer_->on_order(order, event.at);
   return Done{};
 }
 

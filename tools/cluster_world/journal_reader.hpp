@@ -14,6 +14,13 @@
 
 namespace orrery::cli {
 
+/// Hears of orders too.
+class JournalObserver : public RunObserver {
+ public:
+  /// A record of the instant `at` ordered this; after its notices.
+  virtual void on_order(const CommandBody& order, Instant at) = 0;
+};
+
 /// Steps every record on a controller of its own, whose times begin where the caller wants them,
 /// and tells an observer what a leader that decided on it would have told.
 class JournalReader {
@@ -22,7 +29,7 @@ class JournalReader {
   explicit JournalReader(std::string path) : path_(std::move(path)) {}
 
   /// What happens from now on is told; the observer outlives the reader.
-  void set_observer(RunObserver& observer) { observer_ = &observer; }
+  void set_observer(JournalObserver& observer) { observer_ = &observer; }
 
   /// What the records' clock said where the caller's said `zero`; before the first `follow`, and
   /// again when the caller's clock was set. Records from before that which were not followed yet,
@@ -58,7 +65,7 @@ class JournalReader {
 
   std::string path_;
   std::unique_ptr<runtime::SqliteStore> store_;
-  RunObserver* observer_ = nullptr;
+  JournalObserver* observer_ = nullptr;
   Instant zero_;
   Duration shift_;
   Controller controller_;

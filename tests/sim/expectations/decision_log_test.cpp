@@ -97,6 +97,17 @@ TEST(DecisionDifferences, LeaveOutWhatTellsOfTheMoment) {
                   .empty());
 }
 
+TEST(DecisionDifferences, ReportsBetweenWhichOnlyTheMomentShowsAreOne) {
+  const std::string late = "  ignored workers_changed: RecoveryUnderWay\n";
+  const std::string apart =
+      "job a\n  exited 0 of 2, 5-6\n" + late + "  exited 0 of 0-1, 4\n" + late;
+  EXPECT_TRUE(decision_differences(apart, "job a\n  exited 0 of 0-2, 4-6\n" + late).empty());
+  EXPECT_EQ(decision_differences(apart, "job a\n  exited 0 of 0-2, 4-7\n" + late).size(), 1U);
+  EXPECT_EQ(decision_differences(apart, "job a\n  exited 1 of 0-2, 4-6\n" + late).size(), 1U);
+  const std::string decided = "job a\n  exited 0 of 2\n  restarts 1\n  exited 0 of 1\n";
+  EXPECT_EQ(decision_differences(decided, "job a\n  exited 0 of 1-2\n  restarts 1\n").size(), 1U);
+}
+
 TEST(DecisionDifferences, LetARunEndBeforeTheLastProcessesOfAJobThatIsOver) {
   const std::string over = "job a\n  generation 1: Failed  StoppedByUser\n";
   EXPECT_TRUE(decision_differences(over + "  exited 143 of 0\n", over).empty());
