@@ -152,6 +152,10 @@ class ControlApi {
   /// and gets the same answer.
   virtual void ask(EventBody request, std::function<void(const RequestOutcome&)> done) = 0;
 
+  /// Tells whether all that a `read` at this moment would show is kept: Accepted once it is
+  /// durable. What is not may be lost with this process, and is nothing to build an answer on.
+  virtual void when_durable(std::function<void(const RequestOutcome&)> done) = 0;
+
   /// Calls `told` with each line from now on, after up to `backlog` earlier ones.
   virtual std::unique_ptr<Subscription> follow_events(
       std::size_t backlog, std::function<void(const EventLine&)> told) = 0;

@@ -152,6 +152,14 @@ void ControllerDaemon::ask(EventBody request, std::function<void(const RequestOu
   });
 }
 
+void ControllerDaemon::when_durable(std::function<void(const RequestOutcome&)> done) {
+  const auto answer = std::make_shared<Answer>(std::move(done));
+  tasks_.post([this, answer] {
+    if (term_ && !term_->is_halted()) return term_->when_durable(answer->take());
+    answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why_});
+  });
+}
+
 std::unique_ptr<Subscription> ControllerDaemon::follow_events(
     std::size_t backlog, std::function<void(const EventLine&)> told) {
   return lines_.follow(backlog, std::move(told));

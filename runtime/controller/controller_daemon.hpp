@@ -69,6 +69,7 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
 
   void read(std::function<void(const ControlView&)> look) override;
   void ask(EventBody request, std::function<void(const RequestOutcome&)> done) override;
+  void when_durable(std::function<void(const RequestOutcome&)> done) override;
   std::unique_ptr<Subscription> follow_events(std::size_t backlog,
                                               std::function<void(const EventLine&)> told) override;
   std::unique_ptr<Subscription> follow_changes(std::function<void(JobId)> changed) override;

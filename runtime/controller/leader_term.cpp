@@ -210,6 +210,14 @@ void LeaderTerm::ask(EventBody request, std::function<void(const RequestOutcome&
   if (!driver_.apply({{now, now, Origin::External, std::move(request)}})) return halt();
   if (ignored_) return done({RequestOutcome::Kind::Refused, job, *ignored_});
   if (measured) leader_.measured(*measured, now);
+  answer_when_durable(job, std::move(done));
+}
+
+void LeaderTerm::when_durable(std::function<void(const RequestOutcome&)> done) {
+  answer_when_durable(JobId::none(), std::move(done));
+}
+
+void LeaderTerm::answer_when_durable(JobId job, std::function<void(const RequestOutcome&)> done) {
   until_durable_.push_back(
       {controller_->state().sequence, [job, done = std::move(done)](bool durable) {
          const auto kind =

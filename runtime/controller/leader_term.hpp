@@ -86,6 +86,9 @@ class LeaderTerm final : private World, private RunObserver {
   // --- requests ---
 
   void ask(EventBody request, std::function<void(const RequestOutcome&)> done);
+
+  /// As `ControlApi`; not once it is halted.
+  void when_durable(std::function<void(const RequestOutcome&)> done);
   std::unique_ptr<Subscription> read_log(const LogQuery& query, LogRequests::Told told);
 
   // --- the loop ---
@@ -184,6 +187,7 @@ class LeaderTerm final : private World, private RunObserver {
   void welcome(const PendingAgent& pending, NodeId node, bool fresh);
   void tell_other_ports(NodeId node, PortRange offered);
   void judged(NodeId node, bool usable, const std::string& why);
+  void answer_when_durable(JobId job, std::function<void(const RequestOutcome&)> done);
   void answer_durable();
   void establish_if_safe();
   void look_at_time();

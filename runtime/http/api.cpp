@@ -151,6 +151,15 @@ void ControlClient::ask(CallPtr call,
                 });
 }
 
+void ControlClient::settle(CallPtr call, Then then) const {
+  control_->when_durable([call = std::move(call), then = std::move(then), executor = executor_](
+                             const runtime::RequestOutcome& outcome) {
+    if (outcome.kind == runtime::RequestOutcome::Kind::Unavailable)
+      return fail(call, 503, outcome.message);
+    executor->post(then);
+  });
+}
+
 void ControlClient::ask_once(CallPtr call,
                              EventBody request,
                              std::function<void(const runtime::RequestOutcome&)> then) const {

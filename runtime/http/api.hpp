@@ -67,6 +67,9 @@ class ControlClient {
            EventBody request,
            std::function<void(const runtime::RequestOutcome&)> then) const;
 
+  /// Goes on once what was looked at is durable. Where that cannot be the call is answered 503.
+  void settle(CallPtr call, Then then) const;
+
   /// As `ask`; with an Idempotency-Key the same request of the same caller is made once, and each
   /// of its calls is told its outcome. This process remembers the last 1,000 of them.
   void ask_once(CallPtr call,

@@ -152,8 +152,14 @@ Then compare(const ApplicationPtr& application, const ControlView& view, const J
   };
 }
 
+// "unchanged" is a promise as "submitted" is: what it tells of must not be lost with this process.
+void finish(const ApplicationPtr& application) {
+  if (application->wanted.dry) return answer(*application);
+  application->client.settle(application->call, [application] { answer(*application); });
+}
+
 void apply_next(const ApplicationPtr& application) {
-  if (application->done.size() == application->wanted.specs.size()) return answer(*application);
+  if (application->done.size() == application->wanted.specs.size()) return finish(application);
   application->client.look(application->call, [application](const ControlView& view) -> Then {
     const JobState* job = view.state.find(view.state.named(application->spec()->name));
     if (job == nullptr || job->deleted) return submit_it(application, view);

@@ -34,6 +34,14 @@ class KeptJournal {
   std::atomic<bool> full{false};
   /// It opens though it is full, as a file does that is there already.
   std::atomic<bool> opens{false};
+  /// Writing takes as long as it is set.
+  std::atomic<bool> lags{false};
+
+  void catch_up() {
+    lags = false;
+    lags.notify_all();
+  }
+
   std::atomic<int> opened{0};
 
   OpenStore opener() {
@@ -50,6 +58,7 @@ class KeptJournal {
     explicit Use(KeptJournal& journal) : journal_(journal), store_(journal.store_) {}
 
     Status append(Epoch writer, std::span<const StoredRecord> records) override {
+      journal_.lags.wait(true);
       if (journal_.full) return refusal();
       return store_.append(writer, records);
     }
@@ -229,6 +238,44 @@ TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpa
 }
 
 // A term that has not been written is none: the one before goes on renewing.
+TEST(Takeover, WhatIsReadIsPromisedOnceItIsDurable) {
+  KeptJournal journal;
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, journal.opener());
+  const auto submit = [&](const char* name) {
+    auto spec = std::make_shared<const JobSpec>(JobBuilder(name).spec());
+    daemon->ask(JobSubmitted{0, std::move(spec)}, [](const RequestOutcome&) {});
+    const std::string full = std::string("default.") + name;
+    return eventually([&] {
+      return looked(*daemon, [&](const ControlView& v) { return !v.state.named(full).is_none(); });
+    });
+  };
+  const auto promised = [&] {
+    auto promise = std::make_shared<std::promise<RequestOutcome>>();
+    daemon->when_durable([promise](const RequestOutcome& out) { promise->set_value(out); });
+    return promise->get_future();
+  };
+  const auto is_told = [&](std::future<RequestOutcome>& outcome) {
+    (void)admission_of(*daemon);  // By then the controller has worked since it was asked.
+    (void)admission_of(*daemon);
+    return outcome.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  EXPECT_EQ(promised().get().kind, RequestOutcome::Kind::Accepted);
+  journal.lags = true;
+  ASSERT_TRUE(submit("late"));
+  std::future<RequestOutcome> late = promised();
+  EXPECT_FALSE(is_told(late));
+  journal.catch_up();
+  ASSERT_TRUE(eventually([&] { return is_told(late); }));
+  EXPECT_EQ(late.get().kind, RequestOutcome::Kind::Accepted);
+  journal.lags = true;
+  ASSERT_TRUE(submit("lost"));
+  std::future<RequestOutcome> lost = promised();
+  journal.full = true;
+  journal.catch_up();
+  EXPECT_EQ(lost.get().kind, RequestOutcome::Kind::Unavailable);
+}
+
 TEST(Takeover, LeasesGoOnThoughAFullStoreOpensAgainAndAgain) {
   KeptJournal journal;
   journal.opens = true;

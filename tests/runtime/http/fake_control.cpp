@@ -106,6 +106,13 @@ void FakeControl::ask(EventBody request, std::function<void(const RequestOutcome
   });
 }
 
+void FakeControl::when_durable(std::function<void(const RequestOutcome&)> done) {
+  post([this, done = std::move(done)] {
+    if (loses_) return done({RequestOutcome::Kind::Unavailable, JobId::none(), "it is lost"});
+    done({RequestOutcome::Kind::Accepted, JobId::none(), {}});
+  });
+}
+
 RequestOutcome FakeControl::outcome_of(const EventBody& request) {
   if (facts_.admission != runtime::Admission::Open)
     return {RequestOutcome::Kind::Unavailable, JobId::none(), facts_.why};
@@ -242,6 +249,10 @@ std::size_t FakeControl::open_logs() {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::count_if(
       followers_.begin(), followers_.end(), [](const auto& f) { return f->log != nullptr; }));
+}
+
+void FakeControl::lose_what_is_decided() {
+  on_core([&] { loses_ = true; });
 }
 
 void FakeControl::deleted_before_next_request(JobId job) {

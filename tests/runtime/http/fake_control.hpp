@@ -34,6 +34,7 @@ class FakeControl final : public runtime::ControlApi {
 
   void read(std::function<void(const runtime::ControlView&)> look) override;
   void ask(EventBody request, std::function<void(const runtime::RequestOutcome&)> done) override;
+  void when_durable(std::function<void(const runtime::RequestOutcome&)> done) override;
   std::unique_ptr<runtime::Subscription> follow_events(
       std::size_t backlog, std::function<void(const runtime::EventLine&)> told) override;
   std::unique_ptr<runtime::Subscription> follow_changes(
@@ -54,6 +55,9 @@ class FakeControl final : public runtime::ControlApi {
 
   /// The worker of this rank ends.
   void end_worker(JobId job, std::uint32_t rank, std::int32_t exit_code);
+
+  /// What is read from now on is never durable.
+  void lose_what_is_decided();
 
   /// Before the next request is taken, this job is deleted by somebody else.
   void deleted_before_next_request(JobId job);
@@ -131,6 +135,7 @@ class FakeControl final : public runtime::ControlApi {
   runtime::ControllerFacts facts_;
   std::vector<Rank> measured_;
   JobId goes_first_ = JobId::none();
+  bool loses_ = false;
   std::vector<runtime::NodeFacts> nodes_;
   const runtime::TokenOwners* tokens_ = nullptr;
   std::vector<Process> processes_;

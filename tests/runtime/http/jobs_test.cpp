@@ -361,6 +361,16 @@ TEST_F(JobsTest, AStandbyControllerSendsItsClientsOn) {
   EXPECT_EQ(get("/api/v1/jobs").status, 503);
 }
 
+TEST_F(JobsTest, ApplyPromisesNothingOfAJobThatIsNotDurable) {
+  ASSERT_EQ(post("/api/v1/jobs?apply=1", "a\n").json()["jobs"][0]["result"], "submitted");
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a\n").json()["jobs"][0]["result"], "unchanged");
+  control.lose_what_is_decided();
+  const Answer answer = post("/api/v1/jobs?apply=1", "a\n");
+  EXPECT_EQ(answer.status, 503) << answer.body;
+  EXPECT_THAT(message(answer), HasSubstr("it is lost"));
+  EXPECT_EQ(post("/api/v1/jobs?apply=1&dry_run=1", "a\n").json()["jobs"][0]["result"], "unchanged");
+}
+
 TEST_F(JobsTest, WithAFailedStoreJobsAreReadAndNothingIsTaken) {
   control.running(JobBuilder("a").spec(), 1);
   control.set_facts([](auto& facts) {

@@ -301,6 +301,8 @@ class DeafControl final : public runtime::ControlApi {
 
   void ask(EventBody, std::function<void(const runtime::RequestOutcome&)>) override {}
 
+  void when_durable(std::function<void(const runtime::RequestOutcome&)>) override {}
+
   std::unique_ptr<runtime::Subscription> follow_events(
       std::size_t, std::function<void(const runtime::EventLine&)>) override {
     return nullptr;
