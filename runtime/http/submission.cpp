@@ -93,6 +93,20 @@ void ask_next(const SubmissionPtr& submission) {
       [submission](const RequestOutcome& outcome) { on_outcome(submission, outcome); });
 }
 
+// Who sends a job again takes this for a receipt of the first time: the job must not be lost then.
+void refuse_taken(const SubmissionPtr& submission,
+                  bool dry,
+                  const std::vector<std::string>& taken) {
+  const auto refuse = [submission, taken] {
+    fail(submission->call,
+         409,
+         taken.front(),
+         taken.size() == 1 ? std::vector<std::string>() : taken);
+  };
+  if (dry) return refuse();
+  submission->client.settle(submission->call, refuse);
+}
+
 // Names that live jobs have are told before anything is asked for; of a trial also what the core
 // would refuse.
 void begin(const SubmissionPtr& submission, bool dry) {
@@ -103,12 +117,8 @@ void begin(const SubmissionPtr& submission, bool dry) {
         taken.push_back(submission->specs[i]->name +
                         ": a live job has this name, names are unique; choose another, wait for "
                         "its end, or delete it");
-    if (!taken.empty()) {
-      const std::string first = taken.front();
-      if (taken.size() == 1) taken.clear();
-      fail(submission->call, 409, first, taken);
-      return {};
-    }
+    if (!taken.empty())
+      return [submission, dry, taken = std::move(taken)] { refuse_taken(submission, dry, taken); };
     Errors refused;
     for (const auto& spec : submission->specs)
       if (std::string why = dry ? why_refused(view.state, spec) : ""; !why.empty())

@@ -361,7 +361,7 @@ TEST_F(JobsTest, AStandbyControllerSendsItsClientsOn) {
   EXPECT_EQ(get("/api/v1/jobs").status, 503);
 }
 
-TEST_F(JobsTest, ApplyPromisesNothingOfAJobThatIsNotDurable) {
+TEST_F(JobsTest, NothingIsPromisedOfAJobThatIsNotDurable) {
   ASSERT_EQ(post("/api/v1/jobs?apply=1", "a\n").json()["jobs"][0]["result"], "submitted");
   EXPECT_EQ(post("/api/v1/jobs?apply=1", "a\n").json()["jobs"][0]["result"], "unchanged");
   control.lose_what_is_decided();
@@ -369,6 +369,8 @@ TEST_F(JobsTest, ApplyPromisesNothingOfAJobThatIsNotDurable) {
   EXPECT_EQ(answer.status, 503) << answer.body;
   EXPECT_THAT(message(answer), HasSubstr("it is lost"));
   EXPECT_EQ(post("/api/v1/jobs?apply=1&dry_run=1", "a\n").json()["jobs"][0]["result"], "unchanged");
+  EXPECT_EQ(post("/api/v1/jobs", "a\n").status, 503) << "not: a live job has this name";
+  EXPECT_EQ(post("/api/v1/jobs?dry_run=1", "a\n").status, 409);
 }
 
 TEST_F(JobsTest, WithAFailedStoreJobsAreReadAndNothingIsTaken) {
