@@ -71,21 +71,35 @@ bool Easy::start_or_push(const ClusterView& view, JobId id, Plan& plan) {
   return lower_.preempt_for(view.row(id), gang_, plan) == GangStarter::Outcome::Started;
 }
 
+// The first that quotas allow, or this one where that comes before.
+JobId Easy::head_or(const ClusterView& view, JobId id) {
+  JobId head;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    if (entry.job == id || gang_.quota_allows(entry.job)) head = entry.job;
+    return head.is_none();
+  });
+  return head;
+}
+
 Plan Easy::allocate(const JobView& job, const ClusterView& view) {
   absorb(view);
   Plan plan;
   gang_.begin(view);
   const JobRow& row = job.row;
+  // A job that goes before the head takes its place, or moves its shadow time: who did not fit
+  // beside it may do so now.
+  const std::size_t waiting = view.waiting().size();
+  const bool is_last = !view.waiting().among_first(waiting - 1, row.priority, row.id);
+  if (!is_last && head_or(view, row.id) == row.id) {
+    start_all(view, plan);
+    return plan;
+  }
   // Only the new job can start: whatever else could was started when it became possible.
   if (row.gang_room() > gang_.device_room() && !lower_.any_below(row.priority)) return plan;
   const auto within = static_cast<std::size_t>(options_.backfill_depth) + 1;
   if (options_.backfill_depth > 0 && !view.waiting().among_first(within, row.priority, row.id))
     return plan;
-  JobId head;
-  view.waiting().for_each([&](const WaitEntry& entry) {
-    if (entry.job == row.id || gang_.quota_allows(entry.job)) head = entry.job;
-    return head.is_none();
-  });
+  const JobId head = head_or(view, row.id);
   if (head == row.id || lower_.any_below(row.priority)) {
     start_or_push(view, row.id, plan);
     gang_.finish(plan);
@@ -103,6 +117,11 @@ Plan Easy::optimize(const ClusterView& view) {
   absorb(view);
   Plan plan;
   gang_.begin(view);
+  start_all(view, plan);
+  return plan;
+}
+
+void Easy::start_all(const ClusterView& view, Plan& plan) {
   JobId head;
   std::size_t place = 0;
   view.waiting().for_each([&](const WaitEntry& entry) {
@@ -112,7 +131,6 @@ Plan Easy::optimize(const ClusterView& view) {
   });
   if (!head.is_none()) backfill(view, head, place, plan);
   gang_.finish(plan);
-  return plan;
 }
 
 // Whether a try is worth its cost. `reserved` is null where there is no reservation yet.

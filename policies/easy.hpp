@@ -105,6 +105,8 @@ class Easy : public Policy {
 
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
+  JobId head_or(const ClusterView& view, JobId id);
+  void start_all(const ClusterView& view, Plan& plan);
   bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
   void learn_shape(const ClusterView& view, JobId id);
   Shape* shape_in_call(JobId id);

@@ -159,6 +159,44 @@ TEST(Easy, AFragmentedClusterDoesNotStarveAHeadThatNeedsAWholeNode) {
   EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 
+/// Eight devices: some held until 1,000 s, a head that wants them all, and a small job that would
+/// delay it.
+struct SmallBehindHead {
+  explicit SmallBehindHead(std::int32_t held) {
+    cluster.add_nodes(2, 4);
+    submit_and_ask(cluster, *easy, job().replicas(held).estimate(1000));
+    submit_and_ask(cluster, *easy, job().replicas(8).estimate(100));
+    small = submit_and_ask(cluster, *easy, job().replicas(1).estimate(1200));
+    EXPECT_FALSE(runs(cluster, small));
+  }
+
+  std::unique_ptr<Policy> easy = policy("easy");
+  FakeCluster cluster;
+  JobId small;
+};
+
+TEST(Easy, AJobThatStartsBeforeTheHeadMovesItsShadowTime) {
+  SmallBehindHead r(4);
+  const JobId urgent =
+      submit_and_ask(r.cluster, *r.easy, job().replicas(2).priority(3).estimate(2000));
+  EXPECT_TRUE(runs(r.cluster, urgent));
+  EXPECT_TRUE(runs(r.cluster, r.small)) << "it ends at 1200 s, the head cannot start before 2000 s";
+}
+
+TEST(Easy, ANewHeadLeavesOtherDevicesThanTheOldOne) {
+  SmallBehindHead r(6);
+  const JobId urgent =
+      submit_and_ask(r.cluster, *r.easy, job().replicas(7).priority(3).estimate(2000));
+  EXPECT_FALSE(runs(r.cluster, urgent));
+  EXPECT_TRUE(runs(r.cluster, r.small)) << "of eight devices at 1000 s the new head takes seven";
+}
+
+TEST(Easy, AJobBehindTheHeadStartsNoOther) {
+  SmallBehindHead r(4);
+  submit_and_ask(r.cluster, *r.easy, job().replicas(2).estimate(500));
+  EXPECT_FALSE(runs(r.cluster, r.small));
+}
+
 TEST(Easy, HighPriorityPushesOutPreemptibleJobs) {
   FakeCluster cluster;
   cluster.add_nodes(1, 4);
