@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/agent/worker_reports.hpp"
+#include "core/base/amount_text.hpp"
 #include "core/base/invariant.hpp"
 
 namespace orrery::runtime {
@@ -103,6 +104,9 @@ void NodeAgent::take_over() {
   for (const AgentWorker& worker : found.living)
     say("found worker " + folder_name_of(worker.name) + ", " +
         std::string(to_string(worker.state)));
+  if (found.strays > 0)
+    say("killed what ran of " + counted(static_cast<std::int64_t>(found.strays), "worker") +
+        " without a folder in the state folder");
   for (const WorkerRecord& record : table_.records())
     if (record.has_turn) turns_.adopt(record.name(), record.devices, boot_time());
   jobs_.keep_only([&](JobId job) { return table_.has_job(job); });

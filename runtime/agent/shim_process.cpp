@@ -126,6 +126,7 @@ std::optional<ShimProcess> ShimProcess::adopt(const std::string& folder, Process
 /// The holder of the lock knows that no shim runs, and none begins to.
 bool ShimProcess::try_lock() {
   if (lock_.is_open()) return true;
+  remake_folder(folder_);
   Descriptor lock(open(path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.is_open() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
   lock_ = std::move(lock);

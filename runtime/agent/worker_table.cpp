@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "core/base/invariant.hpp"
@@ -49,7 +52,32 @@ WorkerTable::Found WorkerTable::adopt(
   std::ranges::stable_sort(ended_, {}, age);
   std::ranges::stable_sort(cleaned_, {}, age);
   forget_replaced(found);
+  found.strays = end_strays();
   return found;
+}
+
+/// Kills what runs of workers whose folders are gone: nobody knows of these, so that their ranks
+/// would run a second time elsewhere. Returns how many there were; not before nothing is found.
+std::size_t WorkerTable::end_strays() const {
+  // A look can miss a process that is made meanwhile. The kernel may not let one go.
+  constexpr int kClearLooks = 3;
+  constexpr int kLooksMax = 1000;
+  constexpr timespec kMoment{0, 5'000'000};
+  std::set<std::string> ended;  // By name of folder.
+  for (int looks = 0, clear = 0; looks < kLooksMax && clear < kClearLooks; ++looks) {
+    ++clear;
+    for (const MarkedProcess& found : ProcessScan().of_workers_in(folder_)) {
+      const std::string rest = found.home.substr(folder_.size() + 1);
+      const std::string name = rest.substr(0, rest.find('/'));
+      if (exists(folder_ + "/" + name + "/agent")) continue;
+      clear = 0;
+      ended.insert(name);
+      send_signal(found.process, SIGKILL);
+    }
+    if (ended.empty()) break;
+    nanosleep(&kMoment, nullptr);
+  }
+  return ended.size();
 }
 
 void WorkerTable::adopt_folder(const WorkerName& worker,
@@ -243,11 +271,18 @@ std::vector<WorkerEnd> WorkerTable::take_ends() {
       continue;
     }
     out.push_back({it->second.record, *end});
+    keep_record(it->second.record);
     const bool cleaned = exists(path_of(it->first) + "/cleaned");
     (cleaned ? cleaned_ : ended_).push_back({it->first, end->ended_at});
     it = living_.erase(it);
   }
   return out;
+}
+
+/// A folder that was made anew lacks it.
+void WorkerTable::keep_record(const WorkerRecord& record) {
+  const std::string path = path_of(record.name()) + "/agent";
+  if (!exists(path)) replace_file(path, stored(record), Survives::Kill);
 }
 
 void WorkerTable::append_descriptors(std::vector<pollfd>& polled) const {

@@ -44,6 +44,7 @@ class WorkerTable {
   struct Found {
     std::vector<AgentWorker> living;
     std::vector<EndedWorker> ended;
+    std::size_t strays = 0;  ///< Workers without a folder; nothing is left of them.
   };
 
   /// `waits_for_hello`: whether that worker, whose program runs, is ready only once it says hello.
@@ -168,6 +169,8 @@ class WorkerTable {
                     Found& found,
                     ProcessScan& scan);
   void forget_replaced(Found& found);
+  std::size_t end_strays() const;
+  void keep_record(const WorkerRecord& record);
   void mark_cleaned(const WorkerName& worker);
   void remove(const WorkerName& worker);
 

@@ -48,6 +48,10 @@ std::optional<std::string> read_file(const std::string& path, std::size_t bytes_
   }
 }
 
+void remake_folder(const std::string& folder) {
+  if (access(folder.c_str(), F_OK) != 0 && errno == ENOENT) mkdir(folder.c_str(), 0711);
+}
+
 bool reserve_file(const std::string& path, std::size_t bytes) {
   const Descriptor file(
       open((path + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -26,6 +26,10 @@ bool replace_file(const std::string& path,
                   Survives survives,
                   mode_t mode = 0600);
 
+/// Makes the folder of a worker where it is gone: a program may remove what is around its own. What
+/// was in it is not there any more.
+void remake_folder(const std::string& folder);
+
 /// Sets room aside on the disk for the next replace_file(PATH) of so many bytes at most, which a
 /// full disk does not refuse then. Not so where a file system writes each block anew (btrfs, ZFS).
 bool reserve_file(const std::string& path, std::size_t bytes);

@@ -77,6 +77,15 @@ std::optional<std::string> environment_of(pid_t pid) {
   return read_file("/proc/" + std::to_string(pid) + "/environ");
 }
 
+// Of a shim: the folder of its worker.
+std::string first_argument_of(pid_t pid) {
+  const std::string line =
+      read_file("/proc/" + std::to_string(pid) + "/cmdline").value_or(std::string());
+  const std::size_t begin = line.find('\0');
+  if (begin == line.npos) return {};
+  return line.substr(begin + 1, line.find('\0', begin + 1) - begin - 1);
+}
+
 // A thread of the kernel has none.
 bool is_program(pid_t pid) {
   char program;
@@ -184,12 +193,19 @@ void ProcessScan::look() {
 
 void ProcessScan::note_marks(const ProcessId& process, std::string_view environment) {
   const std::string mark = std::string(kTokenVariable) + "=";
+  const std::string membership = std::string(kMembershipVariable) + "=";
+  std::vector<std::string_view> tokens;
+  std::string home;
   while (!environment.empty()) {
     const std::size_t end = std::min(environment.find('\0'), environment.size());
     const std::string_view entry = environment.substr(0, end);
-    if (entry.starts_with(mark)) marks_.emplace(entry.substr(mark.size()), process);
+    if (entry.starts_with(mark)) tokens.push_back(entry.substr(mark.size()));
+    if (entry.starts_with(membership)) home = entry.substr(membership.size());
     environment.remove_prefix(std::min(end + 1, environment.size()));
   }
+  if (tokens.empty()) return;
+  if (home.empty()) home = first_argument_of(process.pid);
+  for (const std::string_view token : tokens) marks_.emplace(token, MarkedProcess{process, home});
 }
 
 std::vector<ProcessId> ProcessScan::members_of(pid_t leader) {
@@ -204,7 +220,15 @@ std::vector<ProcessId> ProcessScan::marked(const std::string& token) {
   look();
   std::vector<ProcessId> out;
   const auto [begin, end] = marks_.equal_range(token);
-  for (auto it = begin; it != end; ++it) out.push_back(it->second);
+  for (auto it = begin; it != end; ++it) out.push_back(it->second.process);
+  return out;
+}
+
+std::vector<MarkedProcess> ProcessScan::of_workers_in(const std::string& folder) {
+  look();
+  std::vector<MarkedProcess> out;
+  for (const auto& [token, found] : marks_)
+    if (found.home.starts_with(folder + "/")) out.push_back(found);
   return out;
 }
 

@@ -37,6 +37,12 @@ int open_exit_descriptor(const ProcessId& process);
 /// All living descendants of `ancestor`, itself not included.
 std::vector<ProcessId> descendants_of(pid_t ancestor);
 
+/// A process of a worker: its shim, the worker or what that has started.
+struct MarkedProcess {
+  ProcessId process;
+  std::string home;  ///< The worker's folder, or a path in it; it may be gone.
+};
+
 /// One look at all processes of the machine, taken when it is first asked for and kept: for callers
 /// that clear up after many workers at once.
 class ProcessScan {
@@ -48,6 +54,10 @@ class ProcessScan {
   /// those whose environment we may not read are left out. Waits at most 10 ms, and only where a
   /// process has no environment, as in the middle of an exec.
   std::vector<ProcessId> marked(const std::string& token);
+
+  /// All living processes of workers whose own folders lie, or lay, in `folder`, an absolute path.
+  /// Left out are those whose environment we may not read.
+  std::vector<MarkedProcess> of_workers_in(const std::string& folder);
 
  private:
   struct Member {
@@ -61,7 +71,7 @@ class ProcessScan {
 
   bool looked_ = false;
   std::vector<Member> members_;
-  std::multimap<std::string, ProcessId> marks_;  ///< By token.
+  std::multimap<std::string, MarkedProcess> marks_;  ///< By token.
 };
 
 }  // namespace orrery::runtime

@@ -274,6 +274,7 @@ int Shim::finish() {
   kept_.clear();  // Before the agent can read of the end, and start what needs them again.
   status_.ended_at = wall_clock();
   if (status_.kind == EndKind::NotStarted) status_.exit_code = refused_;
+  remake_folder(folder_);
   const bool failed = status_.kind != EndKind::Exited || status_.exit_code != 0;
   if (failed) replace_file(path("tail"), log_->tail(), Survives::Kill);
   if (!launch_.cgroup.empty()) remove_cgroup(launch_.cgroup);

@@ -125,6 +125,9 @@ struct WorkerStatus {
 /// Name of the variable that holds WorkerLaunch::token, in the shim and in every worker.
 inline constexpr const char* kTokenVariable = "ORRERY_WORKER_TOKEN";
 
+/// Name of the variable that holds the path of a file in the worker's folder, in every worker.
+inline constexpr const char* kMembershipVariable = "ORRERY_MEMBERSHIP";
+
 /// Signals by which an agent moves a shim.
 inline constexpr int kShimAsk = 15;   ///< SIGTERM: the worker gets SIGTERM.
 inline constexpr int kShimKill = 10;  ///< SIGUSR1: everything of the worker is killed.

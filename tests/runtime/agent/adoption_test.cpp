@@ -193,6 +193,48 @@ TEST_F(AdoptionTest, ANewStartWaitsForWhatADeadShimHasLeft) {
   EXPECT_EQ(controller_.exit_code_of(kJob), 0) << "both ran at once";
 }
 
+/// A worker that removes the folder in which its own one lies, and whatever is there, and goes on.
+std::string without_folder(const std::string& note, const std::string& then) {
+  return "echo $$ > " + note + "; D=$(dirname $PWD); cd /; rm -rf $D; " + then;
+}
+
+TEST_F(AdoptionTest, TheEndOfAWorkerIsToldThoughItsFolderIsGone) {
+  start(without_folder(path("worker"), go_.wait() + "; exit 3"));
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const std::string folder = agent_.folder_of("7-1-0");
+  ASSERT_TRUE(eventually([&] { return !std::filesystem::exists(folder); }));
+  go_.open();
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 3);
+}
+
+TEST_F(AdoptionTest, AWorkerWithoutAFolderIsStoppedAsOthersAre) {
+  start(without_folder(path("worker"), "trap '' TERM; exec sleep 1000"));
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const std::string folder = agent_.folder_of("7-1-0");
+  ASSERT_TRUE(eventually([&] { return !std::filesystem::exists(folder); }));
+  WorkerStop stop;
+  stop.rank = stop.birth_rank = Rank{0};
+  stop.node = NodeId{0};
+  stop.incarnation = Incarnation{1};
+  controller_.order(StopWorkers{kJob, Generation{1}, Duration::milliseconds(200), {stop}});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_FALSE(runs(std::stoi(line_of(path("worker")))));
+}
+
+// A new life of its agent would not know of it, and it would run a second time elsewhere.
+TEST_F(AdoptionTest, NothingIsLeftOfAWorkerWhoseFolderWasGoneWhenItsAgentBegan) {
+  start(leave_a_stray(path("stray")) + without_folder(path("worker"), "exec sleep 1000"));
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const std::string folder = agent_.folder_of("7-1-0");
+  ASSERT_TRUE(eventually([&] { return !std::filesystem::exists(folder); }));
+  const pid_t worker = std::stoi(line_of(path("worker")));
+  const pid_t left = stray();
+  replace_agent([&] { EXPECT_TRUE(runs(worker) && runs(left)); });
+  EXPECT_FALSE(runs(worker));
+  EXPECT_FALSE(runs(left));
+}
+
 TEST_F(AdoptionTest, StopKillsWhoIgnoresIt) {
   start("trap '' TERM; echo up; exec sleep 1000");
   line_of(agent_.folder_of("7-1-0") + "/log");
