@@ -58,11 +58,37 @@ Status SqliteStore::check_log_and_mark() {
   Result<std::optional<Acknowledged>> said = JournalMark::read(database_.path());
   if (!said) return said.errors();
   acknowledged_ = *said;
+  if (Status there = check_there(); !there) return there;
   // While a process has the journal open SQLite keeps to what is whole, and the log changes.
   if (!lock_ && FileLock::is_held(database_.path())) return Done{};
   Status sound = check_log(database_.path());
   if (!sound && !lock_ && FileLock::is_held(database_.path())) return Done{};
   return sound;
+}
+
+// SQLite would begin an empty file, and remove the log of the one that is missing: the file could
+// be put back, but not what was in its log.
+Status SqliteStore::check_there() const {
+  const std::string& path = database_.path();
+  const auto is_empty = [](const std::string& file) {
+    std::error_code code;
+    const std::uintmax_t size = std::filesystem::file_size(file, code);
+    return code || size == 0;
+  };
+  const bool has_log = !is_empty(log_of(path));
+  const bool was_acknowledged = acknowledged_ && acknowledged_->last.value > 0;
+  if (access_ == Access::ReadOnly || !is_empty(path) || (!has_log && !was_acknowledged))
+    return Done{};
+  const std::string mark = JournalMark::path_of(path);
+  return database_.error(
+      "journal",
+      "the file is missing or empty, though " +
+          (was_acknowledged ? "records up to " + std::to_string(acknowledged_->last.value) +
+                                  " were acknowledged, says " + mark
+                            : "its log " + log_of(path) + " is there") +
+          "; put it back beside its log, or restore both from a copy; where what is lost is lost, "
+          "remove what is left of it (" +
+          log_of(path) + ", " + mark + ")");
 }
 
 Status SqliteStore::check_against_mark() {

@@ -126,6 +126,7 @@ class SqliteStore final : public StateStore {
 
   Status prepare();
   Status check_log_and_mark();
+  Status check_there() const;
   Status check_against_mark();
   Status check_all();
   void forget_mark();

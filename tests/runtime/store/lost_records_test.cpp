@@ -152,6 +152,34 @@ TEST_F(LostRecords, OfALogThatIsCutOrGoneAreFoundByTheMark) {
   EXPECT_NE(open_error(), "");
 }
 
+// SQLite itself would make a new file, and remove the log of the one that is missing.
+TEST_F(LostRecords, OfAMissingFileTheLogIsLeftAlone) {
+  for (const bool with_mark : {true, false}) {
+    for (const bool is_there : {true, false}) {
+      SCOPED_TRACE(std::string(with_mark ? "with" : "without") + " mark, file " +
+                   (is_there ? "empty" : "missing"));
+      const std::string mark = bytes_of(".mark");
+      lay(log_, with_mark);
+      std::filesystem::resize_file(path_, 0);
+      if (!is_there) std::filesystem::remove(path_);
+      EXPECT_THAT(open_error(Access::Append), HasSubstr("the file is missing or empty"));
+      EXPECT_THAT(open_error(Access::Append), HasSubstr(with_mark ? "up to 30" : "its log"));
+      EXPECT_EQ(bytes_of("-wal"), log_);
+      replace_file(file_);
+      EXPECT_EQ(read_all(*open(Access::ReadOnly)).sound, kCommits) << "it was put back";
+      std::ofstream(mark_text(), std::ios::binary) << mark;
+    }
+  }
+}
+
+TEST_F(LostRecords, WhoRemovesAllOfAMissingJournalBeginsANewOne) {
+  std::filesystem::remove(path_);
+  std::filesystem::remove(path_.string() + "-wal");
+  EXPECT_THAT(open_error(Access::Append), HasSubstr("remove what is left"));
+  std::filesystem::remove(mark_text());
+  EXPECT_EQ(open_error(Access::Append), "");
+}
+
 TEST_F(LostRecords, AnotherJournalUnderTheMarkIsRefusedUntilTheMarkIsRemoved) {
   const std::string mark = bytes_of(".mark");
   std::filesystem::remove_all(folder_);
