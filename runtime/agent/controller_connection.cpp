@@ -31,11 +31,21 @@ void ControllerConnection::close() {
   // First the stream, so that nothing calls the session any more.
   client_.reset();
   listener_.reset();
+  works_ = false;
   welcome_by_ = Instant::never();
   word_by_ = Instant::never();
 }
 
-// A try where nobody answers may take longer than what is left of the lease.
+// Where nobody answers a try must not take what is left of the lease: another one may lead by now.
+// Least of all where nobody is known to.
+Duration ControllerConnection::timeout_of_try(Instant now) const {
+  constexpr Duration kLeast = Duration::milliseconds(250);
+  if (now >= lease_until_) return times_.timeout;
+  const std::int64_t part = address_ == silent_ ? 10 : 5;
+  return std::min(times_.timeout, std::max(kLeast, Duration{lease_.ns / part}));
+}
+
+// Who fell silent is not asked again at once.
 bool ControllerConnection::is_passed_over(const std::string& address) const {
   return address == silent_ && failures_ < kPassedOver;
 }
@@ -57,7 +67,7 @@ void ControllerConnection::keep(Instant now) {
   if (client_ || now < try_at_) return;
   address_ = next_address();
   listener_ = std::make_unique<Listener>(inbox_, ++stream_);
-  client_ = dialer_.open(address_, times_.timeout, *listener_);
+  client_ = dialer_.open(address_, timeout_of_try(now), *listener_);
   if (!client_) lost(now, longest_wait_);
 }
 
@@ -67,7 +77,7 @@ std::vector<ConnectionEvent> ControllerConnection::take(Instant now) {
     if (arrival.stream != stream_ || !client_) continue;
     const bool closed = std::holds_alternative<ConnectionClosed>(arrival.event);
     if (std::holds_alternative<ConnectionOpened>(arrival.event)) welcome_by_ = now + times_.welcome;
-    if (!word_by_.is_never()) heard(now);
+    if (works_ && !closed) heard(now);
     out.push_back(std::move(arrival.event));
     if (closed) lost(now, longest_wait_);
   }

@@ -20,7 +20,7 @@ struct ConnectionTimes {
   Duration first_wait = Duration::milliseconds(50);  ///< Doubled each time,
   Duration longest_wait = Duration::seconds(2);    ///< up to here; a random half of it is left out.
   Duration hopeless_wait = Duration::seconds(30);  ///< After a refusal that will not change.
-  Duration timeout = Duration::seconds(5);         ///< Of one try.
+  Duration timeout = Duration::seconds(5);         ///< Of one try, at most.
   Duration welcome = Duration::seconds(10);  ///< From an open stream to the word that we are known.
 };
 
@@ -69,14 +69,17 @@ class ControllerConnection {
   void refused(const Refusal& refusal, Instant now);
 
   /// The stream serves its purpose: the next loss starts with the shortest wait. `node_lease`: what
-  /// the node has under this controller, above 0. Waits are a tenth of it at most from now on, so
-  /// that a controller that comes back within a short lease is found within it.
+  /// the node has under this controller, above 0. Waits are a tenth of it at most from now on, and
+  /// tries a fifth as long as it lasts, so that a controller that comes back, or takes over, within
+  /// a short lease is found within it.
   void works(Duration node_lease, Instant now) {
     failures_ = 0;
     welcome_by_ = Instant::never();
     longest_wait_ = std::min(times_.longest_wait, Duration{node_lease.ns / 10});
     silence_ = Duration{node_lease.ns * 2 / 5};  // A beat is a fifth of a lease, and is answered.
+    lease_ = node_lease;
     silent_.clear();
+    works_ = true;
     heard(now);
   }
 
@@ -112,17 +115,21 @@ class ControllerConnection {
   void close();
 
   void heard(Instant now) {
+    lease_until_ = now + lease_;
     word_by_ =
         addresses_.size() > 1 && silence_ > Duration::zero() ? now + silence_ : Instant::never();
   }
 
+  Duration timeout_of_try(Instant now) const;
   bool is_passed_over(const std::string& address) const;
   std::string next_address();
 
   LinkDialer& dialer_;
   std::vector<std::string> addresses_;
   ConnectionTimes times_;
-  Duration longest_wait_;                ///< Of `times_`, or less.
+  Duration longest_wait_;              ///< Of `times_`, or less.
+  Duration lease_ = Duration::zero();  ///< Of the last controller that welcomed us.
+  Instant lease_until_ = Instant::zero();
   Duration silence_ = Duration::zero();  ///< That counts as a loss; zero: none does.
   Random random_;
   Inbox<Arrival> inbox_;
@@ -131,6 +138,7 @@ class ControllerConnection {
   std::string silent_;   ///< The one that fell silent, until one works; perhaps empty.
   std::size_t next_address_ = 0;
   int failures_ = 0;
+  bool works_ = false;  ///< The present stream.
   Instant try_at_;
   Instant welcome_by_ = Instant::never();  ///< Of the present stream, once it is open.
   Instant word_by_ = Instant::never();     ///< The same, once it works.

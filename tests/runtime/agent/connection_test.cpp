@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "runtime/agent/controller_connection.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
 
@@ -147,9 +149,10 @@ TEST_F(ConnectionTest, ASignalAnnouncesThatTheNodeLeaves) {
 class DialerInTest final : public LinkDialer {
  public:
   std::unique_ptr<LinkClient> open(const std::string& address,
-                                   Duration,
+                                   Duration timeout,
                                    LinkClientListener& listener) override {
     ++opened;
+    timeout_opened = timeout;
     address_opened = address;
     last = &listener;
     listener.on_open();
@@ -158,6 +161,7 @@ class DialerInTest final : public LinkDialer {
 
   int opened = 0;
   std::string address_opened;
+  Duration timeout_opened;
   LinkClientListener* last = nullptr;
 
  private:
@@ -243,6 +247,35 @@ TEST_F(OneOfTwo, WhoFellSilentIsPassedOverForAFewTriesThoughItIsCalledTheLeader)
   EXPECT_GT(tries, 3);
   EXPECT_LT(tries, 20) << "it may be back";
   EXPECT_LT(now, kBegin + Duration::seconds(10)) << "within the lease";
+}
+
+// Its host takes connections for it, and no try ends before its time.
+TEST_F(OneOfTwo, NoTryTakesWhatIsLeftOfTheLease) {
+  EXPECT_EQ(dialer_.timeout_opened, ConnectionTimes().timeout) << "there was no lease yet";
+  Instant now = falls_silent();
+  std::map<std::string, Duration> longest;
+  while (now < kBegin + Duration::seconds(10)) {
+    Duration& most = longest[dialer_.address_opened];
+    most = std::max(most, dialer_.timeout_opened);
+    now = now + dialer_.timeout_opened;
+    dialer_.last->on_closed("no answer");
+    (void)connection_.take(now);
+    now = connection_.next_try();
+    connection_.keep(now);
+  }
+  EXPECT_EQ(longest["b"], Duration::seconds(2));
+  EXPECT_EQ(dialer_.timeout_opened, ConnectionTimes().timeout) << "nothing is to be lost any more";
+}
+
+TEST_F(OneOfTwo, WhoFellSilentIsGivenLessTimeThanOthers) {
+  Instant now = falls_silent();
+  for (int tries = 0; dialer_.address_opened == "b" && tries < 20; ++tries) {
+    connection_.refused({"another controller leads", true, "a"}, now);
+    now = connection_.next_try();
+    connection_.keep(now);
+  }
+  EXPECT_EQ(dialer_.address_opened, "a");
+  EXPECT_EQ(dialer_.timeout_opened, Duration::seconds(1));
 }
 
 }  // namespace line_tests
