@@ -20,7 +20,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::int32_t kNodesMax = 1'000'000;  // Per group.
+constexpr std::int32_t kNodesMax = 1'048'576;  // Per group; as scenarios may have.
 
 void answer(Step& step, std::uint64_t request, JobId job, bool accepted, std::string message) {
   step.out.orders.emplace_back(AnswerRequest{request, job, accepted, std::move(message)});

@@ -40,8 +40,8 @@ std::string why_seat_is_taken(const State& state,
       (seat.devices | seat.hardware) == 0
           ? node
           : placement::describe({seat.node, seat.devices, seat.hardware}) + also;
-  return "role " + self.name + " waits for " + what + ", of which job " +
-         state.job(holder).spec->name + " holds a part";
+  return "role " + self.name + " waits for " + what + "; job " + state.job(holder).spec->name +
+         " holds that, or a part of it";
 }
 
 }  // namespace

@@ -150,8 +150,10 @@ std::string wanting_message(const State& state, const JobState& job) {
     const std::int32_t target = job.target(role);
     if (have >= target) continue;
     const RoleSpec& spec = job.spec->roles[r];
+    const std::string quota =
+        why_over_quota(state, job, job.row.devices_held + spec.bundle.devices);
     const bool sized_by_policy = is_sized_by_policy(job, role);
-    if (sized_by_policy && !is_met_by_core(state, job)) {
+    if (sized_by_policy && quota.empty() && !is_met_by_core(state, job)) {
       text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
               std::to_string(target) + " replicas: of a preemptible job that number is a bound, " +
               "and policy " + state.settings.policy + " decides whether it gets more";
@@ -159,8 +161,6 @@ std::string wanting_message(const State& state, const JobState& job) {
     }
     text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
             std::to_string(target) + " replicas and waits for ";
-    const std::string quota =
-        why_over_quota(state, job, job.row.devices_held + spec.bundle.devices);
     const std::string room = why_no_more(state, job, role, target - have);
     if (spec.is_seated()) {
       text += "the places of its next size";

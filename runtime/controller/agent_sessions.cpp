@@ -84,6 +84,7 @@ void AgentSessions::close(NodeId id, std::string_view why) {
   // What its agent says on it from now on is of no use.
   detach(link);
   server_.send(link, Refusal{std::string(why), true, {}});
+  ++sent_;
   server_.close(link, std::string(why));
 }
 
@@ -118,6 +119,7 @@ bool AgentSessions::send(NodeId id, const ControllerMessage& message) {
   const Node* node = find(id);
   if (node == nullptr || !node->link) return false;
   server_.send(*node->link, message);
+  ++sent_;
   return true;
 }
 

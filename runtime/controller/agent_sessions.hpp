@@ -50,6 +50,9 @@ class AgentSessions final : public NodeStreams {
   /// To a node's stream; false where there is none.
   bool send(NodeId node, const ControllerMessage& message);
 
+  /// Messages to agents so far.
+  std::uint64_t sent() const { return sent_; }
+
   /// Closes every stream.
   void close_all(const std::string& why);
 
@@ -88,6 +91,7 @@ class AgentSessions final : public NodeStreams {
   Members members_of(const JobState& job) const;
 
   LinkServer& server_;
+  std::uint64_t sent_ = 0;
   const State& state_;
   Epoch epoch_;
   std::vector<Node> nodes_;

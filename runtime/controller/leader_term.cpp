@@ -349,6 +349,7 @@ void LeaderTerm::add_facts(ControllerFacts& facts) const {
   if (store_) facts.durable = store_->durable();
   facts.heartbeats = leader_.liveness().renewals();
   facts.links_open = sessions_.open();
+  facts.messages_out = sessions_.sent();
   facts.plans_asked = driver_.plans_asked();
   facts.orders = leader_.orders_sent();
 }

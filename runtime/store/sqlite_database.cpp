@@ -20,8 +20,9 @@ constexpr std::size_t kDigestBytes = 16;
 const char* remedy(int code) {
   switch (code) {
     case SQLITE_FULL:
-      return "the disk is full; free space, then start again: the journal goes on at its last "
-             "durable record";
+      return "the disk is full; free space: a controller then goes on by itself, at the last "
+             "durable "
+             "record of the journal";
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return "the file or its folder is read-only; allow writing, or choose another place";

@@ -168,6 +168,17 @@ namespace {
 
 constexpr std::string_view kGavelTiming = "gavel";
 
+/// But for gavel.
+void read_mode(const MapReader& reader, std::string_view key, TimingMode& mode) {
+  const YamlNode* node = reader.find(key);
+  if (node == nullptr) return;
+  const auto found = node->is_scalar() ? enum_from<TimingMode>(node->scalar) : std::nullopt;
+  if (found)
+    mode = *found;
+  else
+    reader.fail(key, found_instead(*node, "one of simple, pollux, gavel", "choose one"));
+}
+
 /// The clock of an artifact's simulator as well, by ticks without a pause: jobs of measured speeds
 /// go by rounds of the length of a tick.
 void set_gavel_timing(Timing& timing) {
@@ -262,13 +273,12 @@ void read_timing(const MapReader& top, Timing& timing) {
   if (node == nullptr) return;
   if (node->is_scalar()) {
     if (node->scalar == kGavelTiming) return set_gavel_timing(timing);
-    top.read_enum("timing", timing.mode);
-    return;
+    return read_mode(top, "timing", timing.mode);
   }
   const MapReader reader(top.reading(), *node, section("timing"), "timing");
   if (const YamlNode* mode = reader.find("mode"); mode != nullptr && mode->scalar == kGavelTiming)
     return read_gavel_timing(reader, timing);
-  reader.read_enum("mode", timing.mode);
+  read_mode(reader, "mode", timing.mode);
   read_varying(reader, "start", timing.start, timing.spread.start);
   read_varying(reader, "stop", timing.stop, timing.spread.stop);
   read_varying(reader, "restore", timing.restore, timing.spread.restore);
@@ -340,6 +350,11 @@ void read_control(const MapReader& top, Scenario& scenario) {
     reader.read_integer("steps", scenario.planner_steps, 1, std::int64_t{1} << 60);
     if (scenario.planner_deadline == Duration::zero())
       reader.fail("deadline", "is 0s, more is needed: no plan would ever come in time; raise it");
+    else if (scenario.planner_latency > scenario.planner_deadline)
+      reader.fail(
+          "latency",
+          "is longer than the deadline, 30s where none is given: no plan would ever come in "
+          "time; lower it or raise the deadline");
   }
   if (top.has("control")) top.read_enum("control", scenario.control);
   if (const YamlNode* node = top.find("controller"))

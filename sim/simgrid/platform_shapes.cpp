@@ -165,9 +165,14 @@ void Platform::build_fat_tree(SimGridEngine& engine, std::size_t nodes) {
 }
 
 void Platform::build_torus(SimGridEngine& engine) {
-  const std::vector<unsigned long> axes(network_.torus.begin(), network_.torus.end());
+  // Along an axis of one node SimGrid would join it with itself, twice under one name.
+  std::vector<unsigned long> axes;
   std::size_t nodes = 1;
-  for (const unsigned long axis : axes) nodes *= axis;
+  for (const std::int32_t length : network_.torus) {
+    if (length > 1) axes.push_back(static_cast<unsigned long>(length));
+    nodes *= static_cast<std::size_t>(length);
+  }
+  if (axes.empty()) axes.push_back(1);
   s4u::NetZone* world = shim::outermost_zone(engine.simgrid(), "world");
   s4u::NetZone* zone =
       shim::torus_zone(world,

@@ -87,6 +87,8 @@ void read_window(const MapReader& reader,
 }
 
 void read_phases(const MapReader& reader, std::vector<JobPhase>& phases) {
+  if (reader.has("phases") && reader.items("phases").empty())
+    reader.fail("phases", "is empty, and a job is Pending at least; name all that it goes through");
   for (const YamlNode& item : reader.items("phases")) {
     const auto phase = item.is_scalar() ? enum_from<JobPhase>(item.scalar) : std::nullopt;
     if (phase)
@@ -206,6 +208,8 @@ Expectation read_expectation(const MapReader& reader,
   read_counts(reader, to);
   reader.read_enum("reason", to.reason);
   reader.read_text("says", to.says);
+  if (reader.has("says") && to.says.empty())
+    reader.fail("says", "is empty, which every message holds; write a part of what it shall say");
   const auto time = [&](std::string_view key, std::optional<Duration>& value) {
     if (!reader.has(key)) return;
     value.emplace();

@@ -140,6 +140,17 @@ TraceWorkload read_trace(const MapReader& reader,
   return trace;
 }
 
+/// What such jobs do is known by goodput, which ticks measure.
+void choose_timing(const MapReader& reader, bool is_said, Timing& timing) {
+  if (timing.mode != TimingMode::Simple) return;
+  if (!is_said)
+    timing.mode = TimingMode::Pollux;
+  else
+    reader.fail("format",
+                "is pollux, whose jobs get on under timing pollux or gavel alone, and timing is "
+                "simple; write timing: pollux, or leave timing out");
+}
+
 /// Every format, for a message.
 std::string format_names() {
   std::string out = "one of pollux, shockwave";
@@ -228,6 +239,7 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
     reader.missing("format", "format: philly, or a generator");
   } else if (format->scalar == "pollux") {
     scenario.workload = read_pollux(reader, directory, scenario);
+    choose_timing(reader, top.has("timing"), scenario.timing);
   } else if (format->scalar == "shockwave") {
     scenario.workload = read_shockwave(reader, directory);
   } else if (const TraceFormat* known = trace_format_named(format->scalar)) {

@@ -140,9 +140,10 @@ TEST(WaitingReason, ThePlaceIsNamedAsThePlacementAndAsEverythingElseCallsIt) {
     return out;
   };
   h.running(pinned("first"), 1);
-  EXPECT_EQ(message_of(h, h.submit(pinned("a"))),
-            "role worker waits for device 1 of node 0 (n0), of which job default.first holds a "
-            "part");
+  EXPECT_EQ(
+      message_of(h, h.submit(pinned("a"))),
+      "role worker waits for device 1 of node 0 (n0); job default.first holds that, or a part "
+      "of it");
 }
 
 TEST(LimitReached, NamesTheWorkerAndItsNode) {

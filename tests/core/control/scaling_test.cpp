@@ -217,6 +217,19 @@ TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
   EXPECT_EQ(message(), "all workers are ready");
 }
 
+TEST(Scaling, TheStatusOfAJobWhoseQuotaIsUsedUpSaysSoThoughAPolicySizesIt) {
+  Settings settings;
+  settings.policy = "fit/1";
+  settings.policy_sizes = true;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  h.step(QuotasDeclared{{{"namespace/default", 2}}});
+  const JobId id = h.running(job("a").elastic(1, 4), 2);
+  h.step(scale(id, ScaleMode::Set, 4));
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message,
+            "all workers are ready; role worker has 2 of 4 replicas and waits for its quota: "
+            "namespace/default may hold 2 devices and holds 2");
+}
+
 TEST(Scaling, AJobThatNoPolicySizesGrowsToWhatItsUserAsksFor) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").elastic(1, 4), 1);

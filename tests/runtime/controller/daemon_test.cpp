@@ -36,6 +36,11 @@ TEST(Daemon, RunsAJobOfThreeRolesOnTwoNodesToItsEnd) {
   EXPECT_TRUE(eventually([&] { return a.running() + b.running() == 0; }))
       << "followers are drained";
   EXPECT_EQ(a.starts() + b.starts(), 6u);
+  const auto [orders, sent] = looked(*daemon, [](const ControlView& view) {
+    return std::pair(view.facts.orders, view.facts.messages_out);
+  });
+  EXPECT_GT(orders, 0u);
+  EXPECT_GE(sent, orders) << "each order is a message, and so is each welcome";
 }
 
 TEST(Daemon, AnswersRequestsWhatTheCoreSays) {

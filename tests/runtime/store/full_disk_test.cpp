@@ -60,11 +60,12 @@ TEST_F(FullDisk, WhenItIsFullTheStoreRefusesAndLosesNothing) {
     }
     ASSERT_FALSE(status.has_value()) << "the disk took more than it has";
     EXPECT_EQ(status.errors()[0].code, ErrorCode::Unavailable);
-    EXPECT_THAT(status.errors()[0].text(),
-                AllOf(HasSubstr("journal.db: journal: "),
-                      HasSubstr("failed: "),
-                      HasSubstr("the disk is full; free space, then start again: the journal goes "
-                                "on at its last durable record")));
+    EXPECT_THAT(
+        status.errors()[0].text(),
+        AllOf(HasSubstr("journal.db: journal: "),
+              HasSubstr("failed: "),
+              HasSubstr("the disk is full; free space: a controller then goes on by itself, "
+                        "at the last durable record of the journal")));
     EXPECT_EQ(store->durable(), Sequence{durable});
     disk_->free_space();
     EXPECT_FALSE(store->sync()) << "a store that failed is opened anew";

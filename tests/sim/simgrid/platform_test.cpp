@@ -121,6 +121,20 @@ TEST_F(PlatformTest, Torus) {
   EXPECT_EQ(platform.storage_rate_max(), 40e9);
 }
 
+TEST_F(PlatformTest, TorusWithAxesOfOneNode) {
+  NetworkSpec network = spec(Topology::Torus);
+  network.torus = {1, 8, 1, 1};
+  const Platform platform = make(network, 8);
+  EXPECT_EQ(route(platform, node(0), node(4)).links.size(), 4u);
+  EXPECT_EQ(route(platform, node(0), node(7)).links.size(), 1u) << "the axis closes on itself";
+}
+
+TEST_F(PlatformTest, TorusOfOneNode) {
+  NetworkSpec network = spec(Topology::Torus);
+  network.torus = {1, 1};
+  EXPECT_EQ(make(network, 1).node_count(), 1u);
+}
+
 TEST_F(PlatformTest, DragonflyWithAsManyGroupsAsRouters) {
   NetworkSpec network = spec(Topology::Dragonfly);
   network.dragonfly = {3, 2, 3, 2};
