@@ -142,13 +142,22 @@ void ControlClient::look_at_job(
 void ControlClient::ask(CallPtr call,
                         EventBody request,
                         std::function<void(const runtime::RequestOutcome&)> then) const {
-  control_->ask(std::move(request),
-                [call = std::move(call), then = std::move(then), executor = executor_](
-                    const runtime::RequestOutcome& outcome) {
-                  if (outcome.kind == runtime::RequestOutcome::Kind::Unavailable)
-                    return fail(call, 503, outcome.message);
-                  executor->post([then, outcome] { then(outcome); });
-                });
+  try_to_ask(
+      std::move(request),
+      [call = std::move(call), then = std::move(then)](const runtime::RequestOutcome& outcome) {
+        if (outcome.kind == runtime::RequestOutcome::Kind::Unavailable)
+          return fail(call, 503, outcome.message);
+        then(outcome);
+      });
+}
+
+void ControlClient::try_to_ask(EventBody request,
+                               std::function<void(const runtime::RequestOutcome&)> then) const {
+  control_->ask(
+      std::move(request),
+      [then = std::move(then), executor = executor_](const runtime::RequestOutcome& outcome) {
+        executor->post([then, outcome] { then(outcome); });
+      });
 }
 
 void ControlClient::settle(CallPtr call, Then then) const {

@@ -67,6 +67,10 @@ class ControlClient {
            EventBody request,
            std::function<void(const runtime::RequestOutcome&)> then) const;
 
+  /// As `ask`, and tells Unavailable too: for who has more to say then.
+  void try_to_ask(EventBody request,
+                  std::function<void(const runtime::RequestOutcome&)> then) const;
+
   /// Goes on once what was looked at is durable. Where that cannot be the call is answered 503.
   void settle(CallPtr call, Then then) const;
 

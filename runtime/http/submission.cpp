@@ -77,6 +77,9 @@ void on_outcome(const SubmissionPtr& submission, const RequestOutcome& outcome) 
     ++submission->done;
     return ask_next(submission);
   }
+  // Those before it are in all the same.
+  if (outcome.kind == RequestOutcome::Kind::Unavailable)
+    return answer_refused(*submission, 503, outcome.message);
   submission->client.look(submission->call, [submission, outcome](const ControlView& view) -> Then {
     const int status = is_taken(view, *submission, submission->done) ? 409 : 422;
     return [=] { answer_refused(*submission, status, outcome.message); };
@@ -85,8 +88,7 @@ void on_outcome(const SubmissionPtr& submission, const RequestOutcome& outcome) 
 
 void ask_next(const SubmissionPtr& submission) {
   if (submission->done == submission->specs.size()) return answer_accepted(*submission, false);
-  submission->client.ask(
-      submission->call,
+  submission->client.try_to_ask(
       JobSubmitted{submission->number(submission->done),
                    submission->specs[submission->done],
                    submission->user},

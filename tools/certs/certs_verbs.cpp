@@ -144,7 +144,8 @@ ExitCode issue_names(Role role, const Arguments& arguments, Console& console) {
                           {},
                           0,
                           "agent '" + operand + "'",
-                          "is no name and no names in brackets; write for example gpu-[1-8]"});
+                          "is no name and no names in brackets, 1,048,576 at most; write for "
+                          "example gpu-[1-8]"});
         continue;
       }
       names = std::move(*expanded);

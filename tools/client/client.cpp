@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/client/http_response.hpp"
+#include "tools/client/json_reading.hpp"
 #include "tools/client/socket_stream.hpp"
 #include "tools/console/interrupt.hpp"
 
@@ -161,11 +162,22 @@ Errors Client::in_words(const Errors& errors, bool late) const {
   return out;
 }
 
+namespace {
+
+// Of a submission of several jobs that could not be carried through: those that are in.
+bool names_jobs(const HttpReply& reply) {
+  const auto document = nlohmann::json::parse(reply.body, nullptr, false);
+  return !list_of(document, "jobs").empty();
+}
+
+}  // namespace
+
 Result<HttpReply> Client::led(const HttpRequest& request,
                               const std::function<bool(std::string_view)>* on_text) {
   const Deadline begun = std::chrono::steady_clock::now();
   const Deadline reached_until = begun + options_.timeout;
   const Deadline deadline = begun + time_for(request);
+  std::optional<HttpReply> in_part;  // Whose jobs are in, whatever later tries come to.
   int leaders = 0;
   std::size_t silent = 0;  // The last so many of the others were asked, and did not answer.
   while (true) {
@@ -197,6 +209,7 @@ Result<HttpReply> Client::led(const HttpRequest& request,
       continue;
     }
     const bool is_early = reply->status == 503 || leader;
+    if (is_early && names_jobs(*reply)) in_part = *reply;
     const bool is_over =
         interrupted() ||
         std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > reached_until;
@@ -208,6 +221,7 @@ Result<HttpReply> Client::led(const HttpRequest& request,
     }
     if (leader && reply->status != 503)
       return in_words({unavailable(leader->text() + ", which is said to lead, does not")}, false);
+    if (reply->status == 503 && in_part) return *in_part;
     return reply;
   }
 }

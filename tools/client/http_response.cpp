@@ -41,6 +41,7 @@ Status ResponseReader::fill(Deadline deadline) {
   const Result<std::size_t> got = stream_.read(bytes, sizeof bytes, deadline);
   if (!got) return got.errors();
   closed_ = *got == 0;
+  heard_ = heard_ || *got > 0;
   buffer_.append(bytes, *got);
   return Done{};
 }
@@ -49,7 +50,12 @@ Result<std::string> ResponseReader::line(Deadline deadline) {
   std::size_t end = 0;
   while ((end = buffer_.find('\n')) == buffer_.npos) {
     if (buffer_.size() > kHeadMax) return no_http(buffer_);
-    if (closed_) return unavailable("it closed the connection in the middle of its answer");
+    if (closed_ && heard_)
+      return unavailable("it closed the connection in the middle of its answer");
+    if (closed_)
+      return unavailable(
+          "it closed the connection without an answer; a server that speaks TLS is named by "
+          "https://");
     if (const Status filled = fill(deadline); !filled) return filled.errors();
   }
   std::string out = buffer_.substr(0, end);

@@ -40,6 +40,7 @@ class ResponseReader {
   Stream& stream_;
   std::string buffer_;  ///< Read, not taken yet.
   bool closed_ = false;
+  bool heard_ = false;  ///< Any byte.
   Framing framing_ = Framing::UntilClose;
   std::uint64_t left_ = 0;  ///< Of the body, or of the chunk.
   bool in_chunk_ = false;

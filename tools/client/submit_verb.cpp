@@ -95,14 +95,17 @@ std::vector<std::string> send_all(Session& session,
                                   bool tells) {
   std::vector<std::string> names;
   for (const JobSource& source : sources) {
-    const json document = session.ask(submission(source, action), source.path);
-    if (session.code() == ExitCode::Unreachable || session.code() == ExitCode::Interrupted) break;
+    const auto reply = session.client().send(submission(source, action));
+    json document = session.read(reply, source.path);
+    // Of a file that could not be carried through the first jobs are in all the same.
+    if (document.is_null() && reply) document = json::parse(reply->body, nullptr, false);
     for (const json& job : list_of(document, "jobs")) {
       names.push_back(text_of(job, "name"));
       if (tells)
         session.console().out(short_name(names.back()) +
                               (action.dry_run ? ": would be taken\n" : ": submitted\n"));
     }
+    if (session.code() == ExitCode::Unreachable || session.code() == ExitCode::Interrupted) break;
   }
   return names;
 }

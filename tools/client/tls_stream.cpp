@@ -4,6 +4,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "tools/client/socket_stream.hpp"
@@ -31,6 +34,11 @@ std::string library_words() {
 }
 
 Error unfit_file(const std::string& file, const std::string& what) {
+  const std::ifstream readable(file);
+  if (!readable)
+    return Error{.file = file,
+                 .message = std::string("cannot be read: ") + std::strerror(errno) + "; needed " +
+                            what + " in PEM form, see orrery certs init"};
   return Error{.file = file,
                .message = "cannot be used: " + library_words() + "; needed " + what +
                           " in PEM form, see orrery certs init"};
@@ -82,7 +90,11 @@ class TlsStream final : public Stream {
                            "; name the cluster's authority with --ca or ORRERY_CA, and the server "
                            "by a name that its certificate has");
       }
-      if (const Status again = wait_after(code, deadline); !again) return again;
+      const bool no_tls = SSL_get_error(session_.get(), code) == SSL_ERROR_SSL;
+      if (Status again = wait_after(code, deadline); !again)
+        return no_tls ? unavailable(again.errors()[0].message +
+                                    "; a server that speaks plain HTTP is named by http://")
+                      : again;
     }
   }
 

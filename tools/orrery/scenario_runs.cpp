@@ -149,19 +149,29 @@ bool describe_leftovers(const scenarios::Scenario& scenario,
                         std::vector<std::string>& warnings) {
   if (ran.summary.jobs_unfinished == 0) return false;
   std::uint64_t infeasible = 0;
-  for (const sim::JobOutcome& job : ran.metrics->jobs().rows())
-    if (job.exists() && !job.is_over() && job.reason == Reason::Infeasible) ++infeasible;
+  std::uint64_t running = 0;
+  for (const sim::JobOutcome& job : ran.metrics->jobs().rows()) {
+    if (!job.exists() || job.is_over()) continue;
+    if (job.reason == Reason::Infeasible) ++infeasible;
+    if (job.phase == JobPhase::Running) ++running;
+  }
   if (infeasible > 0) {
     warnings.push_back(unfinished(infeasible) + " because " + (infeasible == 1 ? "it" : "they") +
                        " can never fit on this cluster");
     warnings.insert(warnings.end(), stuck.lacks().begin(), stuck.lacks().end());
   }
   if (!scenario.until.is_never()) return false;  // More would have happened.
-  const std::uint64_t waiting = ran.summary.jobs_unfinished - infeasible;
+  const std::uint64_t waiting = ran.summary.jobs_unfinished - infeasible - running;
+  if (running > 0)
+    warnings.push_back(unfinished(running) + " though " + (running == 1 ? "it runs" : "they run") +
+                       ": nothing that is said of " + (running == 1 ? "it" : "them") +
+                       " ends within the time that there is, so that nothing will happen any "
+                       "more: no progress");
   if (waiting > 0)
     warnings.push_back(unfinished(waiting) + " though " + (waiting == 1 ? "it" : "they") +
-                       " could fit, and nothing will happen any more: no progress");
-  return waiting > 0 && scenario.expectations.empty();
+                       " could fit, and nothing will happen any more: no progress; look for a "
+                       "quota, a limit of a queue, or a policy that grants nothing");
+  return waiting + running > 0 && scenario.expectations.empty();
 }
 
 /// In the world that the scenario names.

@@ -366,8 +366,8 @@ bool is_sweep(std::string_view text) {
   const auto root = scenarios::parse_yaml(text, "", 0);
   if (!root || !root->is_map()) return false;
   const YamlNode* scenario = root->find("scenario");
-  return scenario != nullptr && scenario->is_scalar() &&
-         (root->find("grid") != nullptr || root->find("list") != nullptr);
+  // No other file has that key; a sweep without a grid is told what it lacks.
+  return scenario != nullptr && scenario->is_scalar();
 }
 
 std::vector<SweepCell> cells_of(const SweepFile& sweep) {

@@ -55,7 +55,7 @@ inline constexpr std::size_t kSweepCellsMax = 100'000;
 /// paths is not looked at.
 Result<SweepFile> read_sweep(std::string_view text, const std::string& file);
 
-/// Whether a text is a sweep's file rather than a scenario: it names one, and a grid or a list.
+/// Whether a text is a sweep's file rather than a scenario: it names one.
 bool is_sweep(std::string_view text);
 
 /// One run of a sweep.

@@ -79,7 +79,7 @@ void check_arrivals(const ArrivalSpec& arrivals, Findings& findings) {
                 "arrivals",
                 by_rate ? "both jobs_per_hour and load are given, but one follows from the other; "
                           "leave one out"
-                        : "neither jobs_per_hour nor load is given, but one is needed; give for "
+                        : "neither jobs_per_hour nor load is above 0, but one is needed; give for "
                           "example load: 0.9");
   findings.need(at_least_zero(arrivals.jobs_per_hour),
                 "arrivals.jobs_per_hour",

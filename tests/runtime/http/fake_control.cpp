@@ -102,6 +102,10 @@ void FakeControl::ask(EventBody request, std::function<void(const RequestOutcome
   post([this, request = std::move(request), done = std::move(done)] {
     if (const JobId gone = std::exchange(goes_first_, JobId::none()); !gone.is_none())
       outcome_of(DeleteRequested{0, gone});
+    if (answers_left_-- <= 0)
+      return done({RequestOutcome::Kind::Unavailable,
+                   JobId::none(),
+                   "it is not known whether it was written"});
     done(outcome_of(request));
   });
 }
@@ -249,6 +253,10 @@ std::size_t FakeControl::open_logs() {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::count_if(
       followers_.begin(), followers_.end(), [](const auto& f) { return f->log != nullptr; }));
+}
+
+void FakeControl::fails_after(int requests) {
+  on_core([&] { answers_left_ = requests; });
 }
 
 void FakeControl::lose_what_is_decided() {

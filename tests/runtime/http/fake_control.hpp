@@ -2,6 +2,7 @@
 // on a thread of its own, with workers that do at once what they are told.
 #pragma once
 
+#include <climits>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -55,6 +56,9 @@ class FakeControl final : public runtime::ControlApi {
 
   /// The worker of this rank ends.
   void end_worker(JobId job, std::uint32_t rank, std::int32_t exit_code);
+
+  /// After so many more requests the outcome of none is known.
+  void fails_after(int requests);
 
   /// What is read from now on is never durable.
   void lose_what_is_decided();
@@ -136,6 +140,7 @@ class FakeControl final : public runtime::ControlApi {
   std::vector<Rank> measured_;
   JobId goes_first_ = JobId::none();
   bool loses_ = false;
+  int answers_left_ = INT_MAX;
   std::vector<runtime::NodeFacts> nodes_;
   const runtime::TokenOwners* tokens_ = nullptr;
   std::vector<Process> processes_;

@@ -361,6 +361,14 @@ TEST_F(JobsTest, AStandbyControllerSendsItsClientsOn) {
   EXPECT_EQ(get("/api/v1/jobs").status, 503);
 }
 
+TEST_F(JobsTest, WhereTheJournalFailsMidwayThoseThatAreInAreNamed) {
+  control.fails_after(1);
+  const Answer answer = post("/api/v1/jobs", "first\nsecond\nthird\n");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([{"name":"default.first"}])"));
+  EXPECT_EQ(message(answer), "it is not known whether it was written");
+}
+
 TEST_F(JobsTest, NothingIsPromisedOfAJobThatIsNotDurable) {
   ASSERT_EQ(post("/api/v1/jobs?apply=1", "a\n").json()["jobs"][0]["result"], "submitted");
   EXPECT_EQ(post("/api/v1/jobs?apply=1", "a\n").json()["jobs"][0]["result"], "unchanged");

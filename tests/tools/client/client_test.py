@@ -726,6 +726,17 @@ class ReachingTest(VerbTest):
         self.assertIn("the journal cannot be written",
                       self.expect(5, "stop", "a", "--timeout", "1").stderr)
 
+    def test_what_was_taken_of_a_file_before_the_journal_failed_is_told(self):
+        answers = iter([(503, {"error": {"message": "whether the request was is not known"},
+                               "jobs": [{"name": "default.first"}]})])
+        self.fake.answers[("POST", "/api/v1/jobs")] = lambda url: (
+            (200, {"jobs": []}) if "dry_run" in url.query
+            else next(answers, (503, {"error": {"message": "nothing new is taken"}})))
+        file = self.write("two.yaml", "name: first\ncommand: [run]\n---\nname: second\ncommand: [run]\n")
+        done = self.expect(5, "submit", file, "--timeout", "1")
+        self.assertEqual(done.stdout, "first: submitted\n")
+        self.assertIn("whether the request was is not known", done.stderr)
+
     def test_a_controller_that_is_late_is_no_absent_one(self):
         over = threading.Event()
         self.addCleanup(over.set)

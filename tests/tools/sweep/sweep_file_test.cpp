@@ -108,7 +108,8 @@ TEST(SweepFile, WhatMeetsIsAPathAndWhatLiesBelowIt) {
 TEST(SweepFile, AScenarioIsNoSweep) {
   EXPECT_TRUE(is_sweep("scenario: q.yaml\nlist: [{}]\n"));
   EXPECT_FALSE(is_sweep("cluster: {nodes: 1}\njobs: []\n"));
-  EXPECT_FALSE(is_sweep("scenario: q.yaml\n"));
+  EXPECT_TRUE(is_sweep("scenario: q.yaml\n")) << "which lacks a grid, and is told so";
+  EXPECT_FALSE(is_sweep("name: q\ncommand: [run]\n"));
   EXPECT_FALSE(is_sweep("- scenario"));
   EXPECT_FALSE(is_sweep("{"));
 }
