@@ -97,16 +97,16 @@ class Call:
         self.context = methods.Context(connection.caller, self.method, self.deadline, self.attempt,
                                        self.generation)
         self.state = State.WAITING
-        self.is_cut = False  # A stream that waits for credit shall end.
         self.condition = threading.Condition()
         self.on_over = []  # Called on the loop once it is over; for calls that wait in a channel.
         self.timer = None
         self.target = None  # The Method that it is for.
 
-    def begin(self):
-        """Whether it may run: it waits still. On the thread that would run it."""
+    def begin(self, may_begin):
+        """Whether it may run: it waits still, and so says may_begin(). On the thread that would
+        run it."""
         with self.condition:
-            if self.state is not State.WAITING:
+            if self.state is not State.WAITING or not may_begin():
                 return False
             self.state = State.RUNNING
             return True
@@ -143,23 +143,30 @@ class Call:
             self.credit += count
             self.condition.notify_all()
 
-    def cut(self):
-        """Ends a stream that waits for credit, now or later."""
+    def abandon(self):
+        """Where it runs: tells its context that no caller waits, which ends a stream at its next
+        item. Whether it was begun."""
         with self.condition:
-            self.is_cut = True
+            if self.state is State.WAITING:
+                return False
+            self.context.cancel()
             self.condition.notify_all()
+            return True
 
     def take_credit(self):
         """Waits until one more item may go out; whether it may. On the thread that runs the
         call."""
         with self.condition:
-            while self.credit == 0 and self.state is State.RUNNING and not self.is_cut:
+            while self.credit == 0 and self._may_go_on():
                 if not self.condition.wait(self.context.deadline_left):
                     return False
-            if self.state is not State.RUNNING or self.credit == 0:
+            if not self._may_go_on():
                 return False
             self.credit -= 1
             return True
+
+    def _may_go_on(self):
+        return self.state is State.RUNNING and not self.context.is_given_up
 
 
 def _given(header, key):

@@ -79,8 +79,14 @@ class Context:
 
     @property
     def cancelled(self):
-        """Whether no caller waits any more: cancelled, past its deadline, or gone."""
-        return self._is_given_up.is_set() or time.monotonic() >= self._deadline
+        """Whether no caller waits any more: cancelled, past its deadline, or gone; or the worker
+        is being drained, so that none will."""
+        return self.is_given_up or time.monotonic() >= self._deadline
+
+    @property
+    def is_given_up(self):
+        """For the SDK: the same, whatever the time is."""
+        return self._is_given_up.is_set()
 
     def check(self):
         """Raises Cancelled where no caller waits any more."""

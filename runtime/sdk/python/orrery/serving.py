@@ -37,6 +37,34 @@ class _Inbox:
             role.wait(self._parker, self._calls.__len__)
 
 
+def _told(call, error):
+    """What the caller is told where a method raises. A stream that stops since no caller waits is
+    ended Cancelled; another call is not, since its caller would take it for one that was not begun
+    and make it again."""
+    if call.stream and isinstance(error, errors.Cancelled) and call.context.is_given_up:
+        return error
+    return errors.remote(error)
+
+
+def _items_of(call, iterator):
+    """The list that a method gives item by item; raises Cancelled once no caller waits for it."""
+    items = []
+    try:
+        for item in iterator:
+            call.context.check()
+            items.append(item)
+        return items
+    finally:
+        _close(iterator)
+
+
+def _close(iterator):
+    """Has a generator that was left before its end clean up."""
+    close = getattr(iterator, "close", None)
+    if close is not None:
+        close()
+
+
 class Served:
     """Takes the calls of a worker's listener and has them run.
 
@@ -192,14 +220,13 @@ class Served:
             for name, each in sorted((self._methods or {}).items())])
 
     def _begin_end(self, error):
-        """What waits is answered `error`, streams end at their next wait."""
+        """What waits is answered `error`; what has begun is told that no caller waits, so that it
+        may end before the worker is killed."""
         if self.ending is not None:
             return
         self.ending = error
         for call in list(self._waiting):
-            if call.state is calls.State.RUNNING:
-                call.cut()
-            else:
+            if not call.abandon():
                 self._end(call, error)
         self._early = []
         for function in self.on_end:
@@ -263,7 +290,8 @@ class Served:
                 **{"is": generation})
             loop.get().call_soon_threadsafe(self._end, call, error)
             return
-        if self._is_ending or not call.begin():
+        # Asked as it begins: what is answered Cancelled at the end must not have begun.
+        if not call.begin(lambda: not self._is_ending):
             return
         ends = None
         try:
@@ -271,7 +299,7 @@ class Served:
                 answer = self._answer_of(call)
         except BaseException as error:
             ends = None if isinstance(error, _OF_METHODS) else error
-            answer = calls.error_answer(errors.remote(error))
+            answer = calls.error_answer(_told(call, error))
         loop.perform(self._done, call, answer)
         if ends is not None:
             raise ends
@@ -292,7 +320,8 @@ class Served:
         if call.stream:
             return self._stream(call, value if is_iterator else iter((value,)))
         try:
-            return calls.value_answer("result", list(value) if is_iterator else value).own()
+            value = _items_of(call, value) if is_iterator else value
+            return calls.value_answer("result", value).own()
         except errors.BadArguments as error:
             raise TypeError(f"{call.method} returned what cannot be sent: "
                             f"{error.message}") from None
@@ -309,6 +338,4 @@ class Served:
                              calls.value_answer("item", item).own())
             return calls.END
         finally:
-            close = getattr(iterator, "close", None)
-            if close is not None:
-                close()
+            _close(iterator)

@@ -119,6 +119,26 @@ class Probe:
         return "released"
 
     @orrery.method
+    def hold_and_check(self):
+        """Works in steps for as long as a caller waits, as docs/sdk_python.md has it."""
+        self.begun.set()
+        while True:
+            orrery.context().wait_cancelled(0.01)
+            orrery.context().check()
+
+    @orrery.method(concurrent=True)
+    def hold_beside(self):
+        return self.hold_and_check()
+
+    @orrery.method
+    def hold_until_exists(self, path):
+        """Whether a caller waits or not: its context alone."""
+        self.begun.set()
+        while not os.path.exists(path):
+            threading.Event().wait(0.005)
+        return orrery.context().cancelled
+
+    @orrery.method
     def hold_until_draining(self):
         self.begun.set()
         while not self.worker.is_draining:
@@ -206,6 +226,12 @@ class Probe:
                     orrery.context().wait_cancelled(0.001)
                     orrery.context().check()
             yield [self.worker.role_rank, number]
+
+    @orrery.method
+    def count_and_check(self, limit):
+        """An item, and then work in which it asks whether a caller waits."""
+        yield from range(limit)
+        self.hold_and_check()
 
     @orrery.method
     def count_and_hold(self, limit):

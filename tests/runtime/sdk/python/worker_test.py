@@ -156,7 +156,8 @@ class Life(unittest.TestCase):
         self.assertEqual(self.peer.call("place"), ["actor", 0, 0, 1, 1])
 
     def test_sigterm_finishes_the_running_call_and_cancels_the_others(self):
-        held = self.peer.submit("hold")
+        leave = self.job.folder / "leave"
+        held = self.peer.submit("hold_until_exists", str(leave))
         self.peer.call("await_begun")
         waiting = [self.peer.submit("record", number=number) for number in range(3)]
         self.worker.process.terminate()
@@ -168,9 +169,37 @@ class Life(unittest.TestCase):
         with self.assertRaises(orrery.Cancelled):
             self.peer.call("seen", deadline=60)
         self.assertFalse(held.done())
-        held.cancel()  # hold() looks whether its caller is gone.
+        leave.touch()
+        self.assertIs(held.result(60), True)  # It was told that no caller waits.
+        self.assert_drained()
+
+    def assert_drained(self):
+        """It has ended in good order, after on_drain()."""
         self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 143)
         self.assertTrue((self.job.folder / f"drained-{self.worker.name}").exists())
+
+    def test_a_drain_tells_what_runs_that_no_caller_waits(self):
+        for_methods = ("hold_and_check", "hold_beside")  # One by one, and concurrently.
+        for method in for_methods:
+            with self.subTest(method=method):
+                held = self.peer.submit(method)
+                self.peer.call("await_begun")
+                self.worker.process.terminate()
+                # Not Cancelled, after which callers would make it again elsewhere.
+                with self.assertRaises(orrery.Remote) as raised:
+                    held.result(30)
+                self.assertTrue(raised.exception.class_.endswith("Cancelled"))
+                self.assert_drained()
+                self.job.start(self.worker)
+                self.job.wait_listening()
+
+    def test_a_drain_ends_lists_that_are_given_item_by_item(self):
+        held = self.peer.submit("count", 10**12)
+        fakes.until(lambda: self.peer.call("seen")["produced"], "its begin")
+        self.worker.process.terminate()
+        with self.assertRaises(orrery.Remote):
+            held.result(30)
+        self.assert_drained()
 
     def test_the_running_calls_answer_is_sent_before_the_exit(self):
         held = self.peer.submit("hold_until_draining")
@@ -186,7 +215,25 @@ class Life(unittest.TestCase):
         with self.assertRaises(orrery.Cancelled):
             for _ in stream:
                 pass
-        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 143)
+        self.assert_drained()
+
+    def test_a_drain_ends_streams_that_are_being_read(self):
+        stream = self.peer.stream("count", 10**12, deadline=30)
+        self.assertEqual(next(stream), 0)
+        self.worker.process.terminate()
+        with self.assertRaises(orrery.Cancelled):
+            for _ in stream:
+                pass
+        self.assert_drained()
+
+    def test_a_drain_ends_streams_that_work_on_their_next_item(self):
+        stream = self.peer.stream("count_and_check", 1, deadline=30)
+        self.assertEqual(next(stream), 0)
+        self.peer.call("await_begun")
+        self.worker.process.terminate()
+        with self.assertRaises(orrery.Cancelled):
+            next(stream)
+        self.assert_drained()
 
     def test_an_idle_worker_drains_at_once(self):
         self.assertEqual(self.job.drain(self.worker), 143)
