@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import http.client
 import json
+import math
 import random
 import socket
 import ssl
@@ -80,7 +81,12 @@ def _listing(body, asked):
                               ) from None
 
 
-_questions = threads.Pool(4, "orrery-directory")
+# A directory has one question under way at most. A controller that does not answer holds up no
+# other one, so there is a thread for each.
+_questions = threads.Pool(math.inf, "orrery-directory")
+# A question ends with the deadline of the call that asks, but not before it could have an answer,
+# which serves the next call.
+_QUESTION_MIN_S, _QUESTION_MAX_S = 1.0, 30.0
 
 
 class _Away(Exception):
@@ -272,7 +278,7 @@ class Directory:
             if known is not None and (newer_than is None or known.asked > newer_than):
                 return known
             try:
-                known = await asyncio.wait_for(asyncio.shield(self._shared_question()),
+                known = await asyncio.wait_for(asyncio.shield(self._shared_question(deadline)),
                                                max(deadline - time.monotonic(), 0))
             except (asyncio.TimeoutError, errors.Timeout):
                 if time.monotonic() >= deadline:
@@ -280,21 +286,22 @@ class Directory:
                         "found no answer of the directory, needed one by the deadline; look "
                         f"whether the controller at {self.controller.url} runs") from None
 
-    def _shared_question(self):
-        """The question that is under way, or a new one, on a thread: HTTP would hold up the
-        loop."""
+    def _shared_question(self, deadline):
+        """The question that is under way, or a new one, on a thread: HTTP would hold up the loop.
+        A call that joins and has more time asks again."""
         if self._asking is None or self._asking.done():
             loop = asyncio.get_running_loop()
             asking = self._asking = loop.create_future()
             # Looked at here, so that an error that no call waits for is no complaint of asyncio.
             asking.add_done_callback(lambda future: future.exception())
-            _questions.submit(self._answer, loop, asking)
+            now = time.monotonic()
+            until = min(max(deadline, now + _QUESTION_MIN_S), now + _QUESTION_MAX_S)
+            _questions.submit(self._answer, loop, asking, until)
         return self._asking
 
-    def _answer(self, loop, asking):
+    def _answer(self, loop, asking, until):
         try:
-            # Of its own deadline: others may join who have more time than the first.
-            listing, error = self.ask(time.monotonic() + 30.0), None
+            listing, error = self.ask(until), None
         except Exception as raised:
             listing, error = None, raised
 

@@ -8,7 +8,8 @@ import traceback
 
 
 class Pool:
-    """Runs functions on up to `most` threads, which start as they are needed."""
+    """Runs functions on up to `most` threads, or as many as are needed where that is infinite.
+    They start as they are needed."""
 
     def __init__(self, most, name):
         self._most, self._name = most, name

@@ -29,6 +29,36 @@ class Away(unittest.TestCase):
             peer.call("add", 1, deadline=0.3)
         self.assertIn("actor", str(raised.exception))
 
+    def silent(self):
+        """The address of a controller that takes requests and answers none."""
+        server = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(server.close)
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+    def test_controllers_that_do_not_answer_hold_up_no_other(self):
+        waiting = [orrery.Driver.connect(self.silent(), self.job.job).peer("actor").submit("add", 1, deadline=25)
+                   for _ in range(8)]
+        self.assertEqual(self.job.driver().peer("actor").call("add", 1, deadline=15), 2)
+        self.assertFalse(any(each.done() for each in waiting))
+        for each in waiting:
+            each.cancel()
+
+    def test_a_question_ends_with_the_call_that_asks(self):
+        driver = orrery.Driver.connect(self.silent(), self.job.job)
+        with self.assertRaises(orrery.Timeout):
+            driver.peer("actor").call("add", 1, deadline=0.1)
+        fakes.until(driver.client.directory._asking.done, "the end of the question", patience_s=9)
+
+    def test_a_call_with_more_time_asks_again(self):
+        """It joins the question of one with little time, which ends without an answer."""
+        self.job.refusals = [(503, {}, {"error": {"message": "starting"}})] * 6
+        driver = self.job.driver()
+        short = driver.peer("actor").submit("add", 1, deadline=0.1)
+        long = driver.peer("actor").submit("add", 2, deadline=60)
+        with self.assertRaises(orrery.Timeout):
+            short.result()
+        self.assertEqual(long.result(), 3)
+
     def test_the_next_of_several_controllers_is_asked(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"http://127.0.0.1:{server.getsockname()[1]}"
