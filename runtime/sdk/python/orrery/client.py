@@ -210,6 +210,7 @@ class RemoteWorker:
         self.role, self.rank = role, rank
         self.peer = None  # As the directory had it last.
         self.lost_at = None
+        self.trouble = ""  # Why there is no connection to it, as far as is known.
         self.forget()
         forks.forgets(self)
 
@@ -347,20 +348,36 @@ class Client:
         return True
 
     def _expire(self, call, target):
+        error = self._timeout(call, target)
         if call.connection is not None:
             call.connection.give_up(call)
         call.retries = 0
-        call.sink.fail(errors.Timeout(f"found no answer of {target.role} {target.rank} to "
-                                      f"{call.method}, needed one by the deadline; give it more, "
-                                      "or look at what the worker does"))
+        call.sink.fail(error)
+
+    def _timeout(self, call, target):
+        """Says what kept the call: the worker, or all that comes before it."""
+        name = f"{target.role} {target.rank}"
+        if call.connection is None:
+            return errors.Timeout(f"found no connection to {name} for {call.method}: "
+                                  f"{self._why_none(target)}; needed one by the deadline; see to "
+                                  "that, or give it more")
+        return errors.Timeout(f"found no answer of {name} to {call.method}, needed one by the "
+                              "deadline; give it more, or look at what the worker does")
+
+    def _why_none(self, target):
+        """Why there is no connection to the target, as far as is known."""
+        controller = self.directory.controller
+        if controller.trouble or not target.trouble and self.directory.is_asking():
+            return controller.why_away()
+        return target.trouble or "it was not reached yet"
 
     async def again(self, call, target):
         """Sends a call that was lost once more, after a pause."""
+        call.connection = None
         pauses = directory.pauses()
         for _ in range(min(call.tries, 10)):
             pause = next(pauses)
         await asyncio.sleep(min(pause, max(0.0, call.left)))
-        call.connection = None
         target.lost_at = time.monotonic()
         if not call.sink.is_done() and not self._send_if_connected(call, target):
             await self._connect_and_send(call, target)
@@ -369,6 +386,7 @@ class Client:
         try:
             connection = await self.connection(target, call.deadline, is_expected=call.tries > 0)
             if call.group is not None:
+                target.trouble = f"it does not answer who may drive group {call.group}"
                 await self.claim(connection, call.group, call.deadline)
         except errors.Timeout:
             return  # Its timer says so, with what was called.
@@ -383,6 +401,7 @@ class Client:
         that is not there may come."""
         began = time.monotonic()
         newer_than = target.lost_at
+        target.trouble = ""
         for pause in directory.pauses():
             listing = await self.directory.listing(deadline, newer_than)
             peer = listing.find(target.role, target.rank)
@@ -392,6 +411,7 @@ class Client:
                     newer_than = began
                     continue
                 raise self._absent(target, listing)
+            target.trouble = _trouble(target, listing, peer)
             if peer is not None and peer.port:
                 target.peer = peer
                 try:
@@ -399,6 +419,7 @@ class Client:
                 except errors.Timeout:
                     pass  # It accepts and does not speak: another try, until the deadline.
                 except errors.CallError as error:
+                    target.trouble = error.message
                     is_coming = is_expected and isinstance(error, errors.WorkerLost)
                     if listing.asked > began and not is_coming:
                         target.lost_at = time.monotonic()
@@ -406,8 +427,8 @@ class Client:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise errors.Timeout(f"found no worker that listens as {target.role} "
-                                     f"{target.rank}, needed one by the deadline; look whether the "
-                                     "job runs")
+                                     f"{target.rank} ({target.trouble}), needed one by the "
+                                     "deadline; look whether the job runs")
             newer_than = time.monotonic()
             await asyncio.sleep(min(pause, left))
 
@@ -486,6 +507,15 @@ class Client:
     def _lost(self, connection):
         if self._connections.get(connection.peer.worker) is connection:
             del self._connections[connection.peer.worker]
+
+
+def _trouble(target, listing, peer):
+    """Why there is no connection to the target yet, as the directory has it."""
+    if peer is None:
+        return f"job {listing.job} has no such worker now, and is {listing.phase or 'not known'}"
+    if not peer.port:
+        return f"worker {peer.worker} does not listen yet"
+    return f"worker {peer.worker} at {peer.address}:{peer.port} has not ended the handshake"
 
 
 def once_name():

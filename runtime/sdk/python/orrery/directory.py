@@ -13,13 +13,14 @@ import time
 import urllib.parse
 from typing import Tuple
 
-from . import errors, forks, handshake, threads
+from . import errors, forks, handshake, threads, unreachable
 
 _REQUEST_S = 10.0
 _REDIRECTS_MAX = 5
 _ANSWER_MAX = 64 << 20
 # A worker's token is unknown for a moment after a change of controllers, until its node is back.
 _UNKNOWN_TOKEN_S = 30.0
+_WORKER_TOKEN = "orrery_worker_"  # As agents make them; users' tokens begin otherwise.
 _PAUSE_FIRST_S, _PAUSE_MAX_S = 0.05, 2.0
 
 
@@ -93,6 +94,14 @@ class _Away(Exception):
     """The controller cannot answer now; another try may help."""
 
 
+class _Hopeless(Exception):
+    """No other try at this address can help: `error` is what callers are told."""
+
+    def __init__(self, error):
+        super().__init__(error.message)
+        self.error = error
+
+
 class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
@@ -143,6 +152,8 @@ class Controller:
     def __init__(self, url, token="", ca="", certificate=""):
         self._urls = [each.strip().rstrip("/") for each in url.split(",")]
         self._token = token
+        self._unknown_since = None  # When it was first told that the token is not known.
+        self.trouble = ""  # Why the last try had no answer; nothing where it had one.
         for each in self._urls:
             _check_address(each, token)
         self._tls = None
@@ -158,27 +169,53 @@ class Controller:
         """The address that is asked first at the moment."""
         return self._urls[0]
 
+    def why_away(self):
+        """Why there is no answer of it at the moment, for a message."""
+        return (f"found no answer of the controller at {self.url} "
+                f"({self.trouble or 'it has not answered yet'})")
+
+    def timeout(self):
+        """The error of who has waited for it until the deadline."""
+        return errors.Timeout(f"{self.why_away()}, needed one by the deadline; look whether it "
+                              "runs")
+
     def ask(self, method, path, deadline, body=None, headers=None):
         """The status and the JSON of the answer; waits until `deadline` while the controller is
-        away, does not lead, or cannot make things durable. Blocks: not for the loop."""
-        unknown_until = time.monotonic() + _UNKNOWN_TOKEN_S
-        reason = "nothing was asked yet"
+        away, does not lead, or cannot make things durable. What can never get better at any of its
+        addresses is raised at once. Blocks: not for the loop."""
+        hopeless = set()
         for pause in pauses():
             left = deadline - time.monotonic()
             if left <= 0:
-                raise errors.Timeout(f"found no answer of the controller at {self.url} ({reason}), "
-                                     "needed one by the deadline; look whether it runs")
+                raise self.timeout()
             try:
                 status, answer = self._follow(method, path, min(_REQUEST_S, left), body, headers)
-                if status != 401 or not self._token or time.monotonic() > unknown_until:
+                if not self._may_become_known(status):
+                    self.trouble = ""
                     return status, answer
-                reason = _said(answer)
+                self.trouble = _said(answer)
             except errors.CallError:
                 raise
-            except (OSError, http.client.HTTPException, ValueError, _Away) as error:
-                reason = str(error) or type(error).__name__
+            except (OSError, http.client.HTTPException, ValueError, _Away, _Hopeless) as error:
+                self.trouble = str(error) or type(error).__name__
+                if isinstance(error, _Hopeless):
+                    hopeless.add(self.url)
+                    if hopeless.issuperset(self._urls):
+                        raise error.error from None
                 self._urls = self._urls[1:] + self._urls[:1]
             time.sleep(max(0.0, min(pause, deadline - time.monotonic())))
+
+    def _may_become_known(self, status):
+        """Whether the token was refused, and may be known in a moment. That moment begins with the
+        first refusal and ends with the first other answer, however many questions are asked."""
+        if status != 401:
+            self._unknown_since = None
+            return False
+        if not self._token.startswith(_WORKER_TOKEN):
+            return False
+        if self._unknown_since is None:
+            self._unknown_since = time.monotonic()
+        return time.monotonic() - self._unknown_since < _UNKNOWN_TOKEN_S
 
     def checked(self, method, path, deadline, body=None, headers=None):
         """The JSON of a good answer; what the controller refuses is raised."""
@@ -224,6 +261,11 @@ class Controller:
             response = connection.getresponse()
             text = response.read(_ANSWER_MAX)
             return response.status, json.loads(text) if text else {}, response.getheader("Location")
+        except (OSError, http.client.HTTPException) as error:
+            told = unreachable.for_good(url, error, timeout)
+            if told is not None:
+                raise _Hopeless(told) from None
+            raise
         finally:
             connection.close()
 
@@ -282,9 +324,11 @@ class Directory:
                                                max(deadline - time.monotonic(), 0))
             except (asyncio.TimeoutError, errors.Timeout):
                 if time.monotonic() >= deadline:
-                    raise errors.Timeout(
-                        "found no answer of the directory, needed one by the deadline; look "
-                        f"whether the controller at {self.controller.url} runs") from None
+                    raise self.controller.timeout() from None
+
+    def is_asking(self):
+        """Whether a question is under way. On the loop."""
+        return self._asking is not None and not self._asking.done()
 
     def _shared_question(self, deadline):
         """The question that is under way, or a new one, on a thread: HTTP would hold up the loop.

@@ -427,6 +427,8 @@ class WorkerGroup(collections.abc.Sequence):
             await asyncio.sleep(min(pause, left / 2))  # With time left for one more try.
 
     def _not_whole(self, listing, failed):
+        controller = self._client.directory.controller
+        away = f" ({controller.why_away()})" if controller.trouble else ""
         peers = listing.role(self.role)
         waiting = [f"{peer.role_rank} on {peer.node}" for peer in peers if not peer.port]
         waiting += ["{} ({})".format(rank, "no answer in time" if isinstance(error, errors.Timeout)
@@ -434,7 +436,8 @@ class WorkerGroup(collections.abc.Sequence):
                     for rank, error in failed.items() if rank < len(peers) and peers[rank].port]
         return errors.Timeout(f"found group {self.role} not whole by the deadline ({len(peers)} "
                               f"workers, not listening: {', '.join(waiting) or 'none'}), needed "
-                              f"all of them; look at the job, which is {listing.phase}")
+                              f"all of them; look at the job, which is {listing.phase}"
+                              f"{away}")
 
     def _is_absent(self, listing, peers):
         """Whether the group is empty because the job has no such role; raises where it must not

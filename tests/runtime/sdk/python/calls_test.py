@@ -478,8 +478,19 @@ class Losses(unittest.TestCase):
 
     def test_it_is_a_timeout_where_it_never_listens(self):
         self.job.lies[self.worker.name] = {"port": 0, "key": ""}
-        with self.assertRaises(orrery.Timeout):
+        with self.assertRaises(orrery.Timeout) as raised:
             self.peer.call("add", 1, deadline=0.3)
+        self.assertIn("does not listen yet", raised.exception.message)
+
+    def test_it_is_told_that_the_job_has_no_such_worker_now(self):
+        self.job.phase = "Restarting"
+        self.assertEqual(self.peer.call("add", 1), 2)  # Those that are there are called.
+        for call in (lambda: self.driver.peer("actor", 5).call("add", 1, deadline=0.3),
+                     lambda: self.driver.channel("queue", ("actor", 5)).get(deadline=0.3)):
+            with self.assertRaises(orrery.Timeout) as raised:
+                call()
+            self.assertIn("actor 5", raised.exception.message)
+            self.assertIn("no such worker now, and is Restarting", raised.exception.message)
 
     def test_a_worker_that_left_the_directory(self):
         self.peer.call("add", 1)

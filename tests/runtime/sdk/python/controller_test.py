@@ -1,15 +1,29 @@
 #!/usr/bin/env python3
 """The controller's side: an away, moved or forgetful controller; virtual clusters and their jobs."""
 
+import http.server
+import pathlib
+import shutil
 import socket
 import socketserver
+import ssl
+import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import fakes
 import orrery
 from orrery import directory
+
+
+def ways_to_ask(driver, deadline):
+    """All that has to find a worker first, by name."""
+    return {"call": lambda: driver.peer("actor").call("add", 1, deadline=deadline),
+            "stream": lambda: list(driver.peer("actor").stream("count", 1, deadline=deadline)),
+            "group": lambda: driver.group("actor", deadline=deadline),
+            "channel": lambda: driver.channel("queue", ("actor", 0)).put(1, deadline=deadline)}
 
 
 class Away(unittest.TestCase):
@@ -24,10 +38,45 @@ class Away(unittest.TestCase):
     def test_a_controller_that_is_not_there(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        peer = orrery.Driver.connect(url, self.job.job).peer("actor")
+        for name, ask in ways_to_ask(orrery.Driver.connect(url, self.job.job), 0.3).items():
+            with self.subTest(way=name), self.assertRaises(orrery.Timeout) as raised:
+                ask()
+            self.assertIn("refused", raised.exception.message)
+            self.assertIn(url, raised.exception.message)
+
+    def test_a_controller_that_goes_while_a_worker_is_waited_for(self):
+        other = fakes.FakeJob()
+        self.addCleanup(other.close)
+        other.phase = "Restarting"
+        driver = orrery.Driver.connect(other.url, other.job)
+        self.assertEqual(driver.peers().peers, ())
+        future = driver.peer("actor").submit("add", 1, deadline=4)
+        fakes.wait_for(other.changed, "its question", lambda: len(other.requests) > 1)
+        other.close()
         with self.assertRaises(orrery.Timeout) as raised:
-            peer.call("add", 1, deadline=0.3)
-        self.assertIn("actor", str(raised.exception))
+            future.result()
+        self.assertIn("refused", raised.exception.message)
+
+    def test_a_users_token_that_is_not_known(self):
+        """Only workers' tokens are unknown for a moment."""
+        driver = orrery.Driver.connect(self.job.url, self.job.job, token="orrery_wrong")
+        for name, ask in ways_to_ask(driver, 20).items():
+            with self.subTest(way=name), self.assertRaises(orrery.NotAuthorised) as raised:
+                ask()
+            self.assertIn("the token is of no worker that runs", raised.exception.message)
+
+    def test_the_moment_of_an_unknown_token_is_not_that_of_a_question(self):
+        """Questions may be shorter, and each of them would begin it anew."""
+        controller = directory.Controller(self.job.url, "orrery_worker_wrong")
+        asked = directory.Directory(controller, self.job.job)
+
+        def error():
+            with self.assertRaises(orrery.CallError) as raised:
+                asked.ask(time.monotonic() + 0.05)
+            return raised.exception
+        with unittest.mock.patch.object(directory, "_UNKNOWN_TOKEN_S", 0.5):
+            self.assertIsInstance(error(), orrery.Timeout)
+            fakes.until(lambda: isinstance(error(), orrery.NotAuthorised), "its end", patience_s=20)
 
     def silent(self):
         """The address of a controller that takes requests and answers none."""
@@ -177,6 +226,59 @@ class Away(unittest.TestCase):
         self.assertEqual([(path, body) for _, path, _, body in self.job.posts],
                          [("/api/v1/jobs/default.train/scale", {"role": "actor", "replicas": 3}),
                           ("/api/v1/jobs/default.train/stop", None)])
+
+
+@unittest.skipIf(shutil.which("openssl") is None, "needs the openssl command line to make certificates")
+class Encrypted(unittest.TestCase):
+    """Addresses that can never be asked: callers are told at once, and of what."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.right, cls.wrong = [fakes.certificate(pathlib.Path(folder.name), name) for name in ("right", "wrong")]
+
+    def setUp(self):
+        self.job = fakes.kept_job(self, "actor")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.right)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.job.handler)
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None  # Of callers that do not trust it.
+        # The handshake is of the connection's own thread.
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.port = server.server_port
+
+    def driver(self, scheme, ca="", port=None):
+        return orrery.Driver.connect(f"{scheme}://127.0.0.1:{port or self.port}", self.job.job, ca=ca)
+
+    def assert_told(self, driver, kind, *words):
+        for name, ask in ways_to_ask(driver, 20).items():
+            with self.subTest(way=name), self.assertRaises(kind) as raised:
+                ask()
+            for word in words:
+                self.assertIn(word, raised.exception.message)
+
+    def test_it_is_asked(self):
+        self.assertEqual(self.driver("https", self.right).peer("actor").call("add", 1, deadline=60), 2)
+
+    def test_a_certificate_of_another_authority(self):
+        self.assert_told(self.driver("https", self.wrong), orrery.NotAuthorised, "CERTIFICATE_VERIFY_FAILED", "ca=")
+
+    def test_http_where_tls_is_spoken(self):
+        self.assert_told(self.driver("http"), orrery.BadArguments, "https://")
+
+    def test_https_where_no_tls_is_spoken(self):
+        plain = int(self.job.url.rpartition(":")[2])
+        self.assert_told(self.driver("https", self.right, plain), orrery.BadArguments, "http://")
+
+    def test_another_address_may_be_right(self):
+        url = f"http://127.0.0.1:{self.port},{self.job.url}"
+        peer = orrery.Driver.connect(url, self.job.job).peer("actor")
+        self.assertEqual(peer.call("add", 1, deadline=60), 2)
 
 
 class Clusters(unittest.TestCase):

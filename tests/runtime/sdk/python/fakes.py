@@ -11,6 +11,7 @@ import secrets
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -365,6 +366,16 @@ def kept_job(test, role, count=1, environment=None):
             job.close()
     test.addCleanup(keep_or_close)
     return job
+
+
+def certificate(folder, name):
+    """The path of a new certificate and its key, made with openssl; good for 127.0.0.1."""
+    key, made, both = folder / f"{name}.key", folder / f"{name}.crt", folder / f"{name}.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                    "-nodes", "-keyout", key, "-out", made, "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True, timeout=60)
+    both.write_bytes(made.read_bytes() + key.read_bytes())
+    return str(both)
 
 
 def until(condition, what, patience_s=PATIENCE_S):

@@ -328,8 +328,9 @@ class Lies(unittest.TestCase):
 
     def test_a_callee_that_says_nothing(self):
         self.impostor(lambda caller: caller.is_ended())
-        with self.assertRaises(orrery.Timeout):
+        with self.assertRaises(orrery.Timeout) as raised:
             self.driver.peer("actor").call("add", 1, deadline=0.3)
+        self.assertIn("handshake", raised.exception.message)
 
     def test_no_plaintext_beyond_one_machine(self):
         """0.0.0.0 is reached on this machine, and is no loopback: whoever listens there hears nothing."""
@@ -369,16 +370,7 @@ class Tls(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.files = [cls.certificate(pathlib.Path(folder.name), name) for name in ("one", "two")]
-
-    @staticmethod
-    def certificate(folder, name):
-        key, certificate, both = folder / f"{name}.key", folder / f"{name}.crt", folder / f"{name}.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                        "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", f"/CN={name}"],
-                       check=True, capture_output=True, timeout=60)
-        both.write_bytes(certificate.read_bytes() + key.read_bytes())
-        return str(both)
+        cls.files = [fakes.certificate(pathlib.Path(folder.name), name) for name in ("one", "two")]
 
     def setUp(self):
         self.job = fakes.kept_job(self, "actor", environment={"ORRERY_CALL_CERTIFICATE": self.files[0]})
