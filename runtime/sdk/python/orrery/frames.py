@@ -65,15 +65,15 @@ def _encode(value, buffers, levels):
 
 
 def _encode_other(value, buffers, levels):
-    """Subclasses of what JSON has, and buffers."""
+    """Subclasses of what JSON has, as json.dumps has them, and buffers."""
+    # Not str(value), int(value), float(value): these ask what the subclass makes of it. That of an
+    # enumeration of texts is its name.
     if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bool):
-        return bool(value)
+        return str.__str__(value)
     if isinstance(value, int):
-        return _integer(int(value))
+        return _integer(int.__int__(value))
     if isinstance(value, float):
-        return _finite(float(value))
+        return _finite(float.__float__(value))
     if isinstance(value, (list, tuple)):
         return [_encode(item, buffers, levels - 1) for item in value]
     if isinstance(value, dict):
@@ -129,10 +129,11 @@ def _key(key):
     if not isinstance(key, str):
         raise errors.BadArguments(f"found the key {key!r} of a dict, needed a text; turn keys into "
                                   "str")
+    key = str.__str__(key)
     if key.startswith("$"):
         raise errors.BadArguments(f"found the key {key!r}, needed one that does not begin with $, "
                                   "which marks buffers; rename it")
-    return str(key)
+    return key
 
 
 def decode_value(value, buffers):

@@ -2,7 +2,9 @@
 """What needs no process: frames and values, errors on the wire, keys and proofs, sharding, plans."""
 
 import contextlib
+import enum
 import io
+import json
 import pickle
 import random
 import struct
@@ -84,12 +86,32 @@ class Frames(unittest.TestCase):
         self.assertEqual((frames.encode_value([Scalar(b"raw")], buffers), buffers), ([7], []))
 
     def test_subclasses_are_what_they_extend(self):
+        class Phase(str, enum.Enum):
+            TRAIN = "train"
+
+        class Size(enum.IntEnum):
+            SMALL = 3
+
         class Text(str):
-            """As enumerations of texts are."""
+            def __str__(self):
+                return "another"
 
         class Number(int):
-            """As enumerations of numbers are."""
-        self.assertEqual(frames.encode_value([Text("a"), Number(3), (1, 2)], []), ["a", 3, [1, 2]])
+            def __int__(self):
+                return 8
+            __index__ = __int__
+
+        class Ratio(float):
+            def __float__(self):
+                return 8.0
+        value = [Phase.TRAIN, Size.SMALL, Text("a"), Number(3), Ratio(0.5), (1, 2),
+                 {Phase.TRAIN: Phase.TRAIN, Text("b"): Text("c")}]
+        found = frames.encode_value(value, [])
+        self.assertEqual(found, ["train", 3, "a", 3, 0.5, [1, 2], {"train": "train", "b": "c"}])
+        self.assertEqual(frames.to_json(found), json.dumps(value, separators=(",", ":")).encode())
+        self.assertEqual([type(each) for each in found[:5]], [str, int, str, int, float])
+        with self.assertRaises(orrery.BadArguments):
+            frames.encode_value({Text("$buffer"): 1}, [])
 
     def test_values_own_their_memory_once_they_are_answers(self):
         data = bytearray(b"before")
