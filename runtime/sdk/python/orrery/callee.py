@@ -10,6 +10,7 @@ import time
 from . import errors, frames, handshake, loop
 
 OPEN_MAX = 4096
+_ANSWER_S, _ANSWER_SHARE = 0.25, 0.1
 
 _log = logging.getLogger("orrery")
 
@@ -18,7 +19,7 @@ class Outgoing:
     """One call on its way. `sink` takes what it answers: see client.py."""
 
     def __init__(self, method, args, kwargs, deadline, sink, retries=0, once=None, generation=None,
-                 credit=None, result_max=None):
+                 credit=None, result_max=None, wanted=None):
         self.buffers = []
         body = {"method": method,
                 "args": frames.encode_value(args, self.buffers),
@@ -33,6 +34,9 @@ class Outgoing:
         if result_max is not None:
             body["result_max"] = result_max
         self.method = method
+        # What of a channel it waits for. Its owner knows why it waited in vain: it is given so much
+        # less time that its answer arrives by the deadline.
+        self.wanted = wanted
         self._tail = frames.to_json(body)[1:]
         self.payload = sum(body["buffers"])
         self.deadline = deadline
@@ -56,7 +60,10 @@ class Outgoing:
 
     def pieces(self, number):
         """Its frame, sent now."""
-        head = f'{{"t":"call","id":{number},"deadline_ms":{max(1, math.ceil(self.left * 1000))},'
+        left = self.left
+        if self.wanted is not None:
+            left -= min(_ANSWER_S, left * _ANSWER_SHARE)
+        head = f'{{"t":"call","id":{number},"deadline_ms":{max(1, math.ceil(left * 1000))},'
         if self.attempt:
             head += f'"attempt":{self.attempt},'
         return frames.frame(head.encode() + self._tail, self.buffers)

@@ -98,6 +98,7 @@ class Call:
                                        self.generation)
         self.state = State.WAITING
         self.condition = threading.Condition()
+        self.why_waits = None  # Of calls that wait in a channel: gives what a Timeout says.
         self.on_over = []  # Called on the loop once it is over; for calls that wait in a channel.
         self.timer = None
         self.target = None  # The Method that it is for.

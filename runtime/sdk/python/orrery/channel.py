@@ -124,7 +124,8 @@ class Channel:
         items = _items(items)
         epoch = self._open(deadline)
         return self._client.submit(self._owner, "orrery.channel.put", (), {
-            "name": self.name, "epoch": epoch, "items": items}, deadline=deadline)
+            "name": self.name, "epoch": epoch, "items": items}, deadline=deadline,
+            wanted=self._wanted("put"))
 
     def get(self, key=None, deadline=futures.DEADLINE_DEFAULT, done=None):
         """A Lease of one item, of this key or of any; waits for it. `done`: the Lease of before,
@@ -186,6 +187,10 @@ class Channel:
         return self._owner.call("orrery.channel.create", deadline=deadline, name=self.name,
                                 capacity=self._capacity, weight_max=self._weight_max)["epoch"]
 
+    def _wanted(self, what):
+        """What a put or a get waits for."""
+        return {"put": f"room in channel {self.name}", "get": f"an item of channel {self.name}"}.get(what)
+
     def _ask(self, what, kwargs, deadline, retries=0):
         end = time.monotonic() + checks.seconds(deadline)
         epoch = self._open(deadline)
@@ -193,7 +198,8 @@ class Channel:
         if what in ("put", "get"):
             kwargs["epoch"] = epoch
         future = self._client.submit(self._owner, f"orrery.channel.{what}", (), kwargs,
-                                     deadline=max(0.001, end - time.monotonic()), retries=retries)
+                                     deadline=max(0.001, end - time.monotonic()), retries=retries,
+                                     wanted=self._wanted(what))
         try:
             return future.result()
         except BaseException:

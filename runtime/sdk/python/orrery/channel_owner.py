@@ -43,6 +43,21 @@ class _Channel:
         return (len(self.items) + len(items) <= self.capacity and
                 (not self.weight_max or self.weight + weight <= self.weight_max))
 
+    def why_no_room(self, items):
+        """What a put is told that waited until its deadline."""
+        is_full = len(self.items) >= self.capacity
+        weight = f", of weight {self.weight} of {self.weight_max}" if self.weight_max else ""
+        return (f"found channel {self.name} {'full' if is_full else 'without room'} "
+                f"({len(self.items)} of {self.capacity} items{weight}), needed room for "
+                f"{len(items)} by the deadline; get items, or give the put more time")
+
+    def why_no_item(self, key):
+        """What a get is told that waited until its deadline."""
+        held = f", {self.leased_count} with consumers that may give them back" if self.leases else ""
+        found = f"channel {self.name} empty (0 of {self.capacity} items{held})" if not self.items \
+            else f"no item of key {key!r} in channel {self.name} ({len(self.items)} of others{held})"
+        return f"found {found}, needed one by the deadline; put items, or give the get more time"
+
     def add(self, items):
         for key, weight, value in items:
             self._insert(_Item(self._next_place, key, weight, value))
@@ -128,6 +143,7 @@ class Channels:
                 f"items{f' and weight {channel.weight_max}' if channel.weight_max else ''}, which "
                 f"channel {name} holds; put fewer at once", channel=name)
         channel.puts[call] = items
+        call.why_waits = lambda: channel.why_no_room(items)
         call.on_over.append(lambda: self._left(channel, channel.puts, call))
         self._settle(channel)
 
@@ -146,6 +162,7 @@ class Channels:
             weight = _number("weight", weight)
         _check_key(key)
         channel.gets[call] = (count, weight, key)
+        call.why_waits = lambda: channel.why_no_item(key)
         call.on_over.append(lambda: self._left(channel, channel.gets, call))
         self._settle(channel)
 

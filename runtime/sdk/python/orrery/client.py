@@ -265,13 +265,13 @@ class Client:
     # --- from any thread ---
 
     def submit(self, target, method, args, kwargs, deadline, retries=0, once=None, generation=None,
-               result_max=None):
+               result_max=None, wanted=None):
         future = futures.Future()
         sink = _FutureSink(self, target, future)
         if retries and once is None:
             once = once_name()
         call = self.prepare(sink, method, args, kwargs, deadline, retries=retries, once=once,
-                            generation=generation, result_max=result_max)
+                            generation=generation, result_max=result_max, wanted=wanted)
         self.begin(call, target)
         return future
 
@@ -361,6 +361,10 @@ class Client:
             return errors.Timeout(f"found no connection to {name} for {call.method}: "
                                   f"{self._why_none(target)}; needed one by the deadline; see to "
                                   "that, or give it more")
+        if call.wanted is not None:
+            return errors.Timeout(f"found no answer of {name}, needed {call.wanted} by the "
+                                  "deadline; look at what the worker does, which did not even say "
+                                  "that there is none")
         return errors.Timeout(f"found no answer of {name} to {call.method}, needed one by the "
                               "deadline; give it more, or look at what the worker does")
 

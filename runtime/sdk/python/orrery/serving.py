@@ -118,8 +118,9 @@ class Served:
 
     def _expire(self, call):
         if call.state is calls.State.WAITING:
-            self._end(call, errors.Timeout("found the deadline passed while the call waited for "
-                                           "its turn, needed a free worker; give it more time"))
+            self._end(call, errors.Timeout(
+                "found the deadline passed while the call waited for its turn, needed a free "
+                "worker; give it more time" if call.why_waits is None else call.why_waits()))
         else:
             # What it answers is dropped.
             call.context.cancel()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Channels: bounds, weights, keys, both ends dying, epochs, closing."""
 
+import concurrent.futures
 import signal
 import threading
 import unittest
@@ -198,6 +199,44 @@ class Channels(unittest.TestCase):
         with self.assertRaises(orrery.Timeout):
             channel.get(deadline=0.1)
         self.await_state(channel, waiting_gets=0, items=0)
+
+    def test_a_wait_in_vain_is_told_of_its_cause(self):
+        """By the owner, which alone knows it."""
+        empty, leased, one, full = [self.channel(name, capacity=2) for name in ("empty", "leased", "one", "full")]
+        heavy = self.channel("heavy", capacity=9, weight_max=3)
+        leased.put(1)
+        lease = leased.get()
+        one.put(1, key="a")
+        full.put_many([(None, 1, 1), (None, 1, 2)])
+        heavy.put(1, weight=2)
+        wanted = {
+            "channel empty empty (0 of 2 items), needed one": lambda: empty.get(deadline=4),
+            "channel leased empty (0 of 2 items, 1 with consumers that may give them back)":
+                lambda: leased.get_batch(weight=3, deadline=4),
+            "no item of key 'b' in channel one (1 of others)": lambda: one.get("b", deadline=4),
+            "channel one without room (1 of 2 items), needed room for 2":
+                lambda: one.put_many([(None, 1, 2), (None, 1, 3)], deadline=4),
+            "channel full full (2 of 2 items), needed room for 1": lambda: full.put(3, deadline=4),
+            "channel full full (2 of 2 items)": lambda: full.submit_put([(None, 1, 3)], deadline=4).result(),
+            "channel heavy without room (1 of 9 items, of weight 2 of 3)":
+                lambda: heavy.put(2, weight=2, deadline=4)}
+        with concurrent.futures.ThreadPoolExecutor(len(wanted)) as pool:
+            errors = {words: pool.submit(ask).exception for words, ask in wanted.items()}
+            for words, error in errors.items():
+                with self.subTest(words=words):
+                    self.assertIsInstance(error(), orrery.Timeout)
+                    self.assertIn(words, error().message)
+        lease.ack()
+
+    def test_an_owner_that_stands_still_is_not_called_empty(self):
+        channel = self.channel()
+        self.job.freeze(self.owner)
+        try:
+            with self.assertRaises(orrery.Timeout) as raised:
+                channel.get(deadline=0.2)
+        finally:
+            self.owner.process.send_signal(signal.SIGCONT)
+        self.assertIn("found no answer of owner 0, needed an item of channel queue", raised.exception.message)
 
     def test_weights_bound_what_is_in_and_what_is_taken(self):
         channel = self.channel(capacity=10, weight_max=10)
