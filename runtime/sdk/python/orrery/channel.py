@@ -10,7 +10,8 @@ class Lease:
     """Items that this process got. Acknowledge them once they are done with: ack(), or `with`.
 
     What is not acknowledged goes back to its place when the connection to the owner ends. An
-    exception inside `with` acknowledges nothing.
+    exception inside `with` acknowledges nothing: its items stay with this process, for ack() or a
+    later `with` of the same lease, until then.
     """
 
     def __init__(self, channel, answer):
@@ -159,7 +160,7 @@ class Channel:
 
     def reopen(self, deadline=futures.DEADLINE_DEFAULT):
         """After ChannelClosed or WorkerLost: takes the channel of now, and makes it where it is
-        not."""
+        not. With a capacity, raises ChannelClosed while a closed one has items or leases left."""
         self._open(deadline, is_new=True)
 
     def _open(self, deadline, is_new=False):
@@ -173,11 +174,13 @@ class Channel:
             raise errors.Timeout(f"found channel {self.name} still being opened by another thread, "
                                  "needed it open by the deadline; give it more")
         try:
-            if is_new:
-                self.epoch = None
+            before, self.epoch = self.epoch, None if is_new else self.epoch
             if self.epoch is None:
                 self.epoch = self._ask_epoch(max(0.001, end - time.monotonic()))
             return self.epoch
+        except errors.ChannelClosed:
+            self.epoch = before  # What is left of it can be taken.
+            raise
         finally:
             self._lock.release()
 
@@ -189,7 +192,8 @@ class Channel:
 
     def _wanted(self, what):
         """What a put or a get waits for."""
-        return {"put": f"room in channel {self.name}", "get": f"an item of channel {self.name}"}.get(what)
+        return {"put": f"room in channel {self.name}",
+                "get": f"an item of channel {self.name}"}.get(what)
 
     def _ask(self, what, kwargs, deadline, retries=0):
         end = time.monotonic() + checks.seconds(deadline)

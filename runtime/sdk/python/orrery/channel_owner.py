@@ -53,10 +53,25 @@ class _Channel:
 
     def why_no_item(self, key):
         """What a get is told that waited until its deadline."""
-        held = f", {self.leased_count} with consumers that may give them back" if self.leases else ""
-        found = f"channel {self.name} empty (0 of {self.capacity} items{held})" if not self.items \
-            else f"no item of key {key!r} in channel {self.name} ({len(self.items)} of others{held})"
+        leased = self.leased_count
+        held = f", {leased} with consumers that may give them back" if leased else ""
+        if self.items:
+            found = f"no item of key {key!r} in channel {self.name} ({len(self.items)} of others{held})"
+        else:
+            found = f"channel {self.name} empty (0 of {self.capacity} items{held})"
         return f"found {found}, needed one by the deadline; put items, or give the get more time"
+
+    def why_not_anew(self):
+        """What is told to who would make the channel anew, though it is closed with something left.
+        A new one of its name would take from consumers what they may still give back."""
+        holders = {}
+        for connection, _, items in self.leases.values():
+            holders[connection.caller] = holders.get(connection.caller, 0) + len(items)
+        leases = ", ".join(f"{count} of {caller}" for caller, count in sorted(holders.items()))
+        return (f"found channel {self.name} closed with {len(self.items)} items left and "
+                f"{len(self.leases)} leases open (items: {leases or 'none'}), needed one that is "
+                "done with or open; get and acknowledge what is left (a driver that has a lease may "
+                "end, too), and open it without a capacity for that")
 
     def add(self, items):
         for key, weight, value in items:
@@ -126,6 +141,8 @@ class Channels:
                     f"found channel {name} of capacity {found.capacity} and weight_max "
                     f"{found.weight_max}, needed {capacity} and {weight_max}; let both ends ask "
                     "for the same")
+            if found.is_closed:
+                raise errors.ChannelClosed(found.why_not_anew(), channel=name)
         else:
             found = self._channels[name] = _Channel(name, capacity, weight_max)
         self._served.answer_own(call, {"epoch": found.epoch})

@@ -18,7 +18,7 @@ def for_good(url, error, timeout):
     target = urllib.parse.urlsplit(url)
     if target.scheme == "https" and isinstance(error, ssl.SSLError):
         return _of_tls(url, error)
-    # A controller that serves TLS ends a connection that begins otherwise, and so does one that dies.
+    # A controller that serves TLS ends a connection that begins otherwise; so does one that dies.
     if target.scheme == "http" and isinstance(error, (http.client.BadStatusLine, ConnectionError)) \
             and not isinstance(error, ConnectionRefusedError) \
             and _speaks_tls(target.hostname, target.port or 80, min(timeout, _PROBE_S)):

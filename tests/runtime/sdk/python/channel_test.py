@@ -358,6 +358,35 @@ class Channels(unittest.TestCase):
         self.assertEqual(raised.exception.channel, "queue")
         self.assertTrue(channel.state()["closed"])
 
+    def test_a_closed_channel_is_made_anew_once_it_is_done_with(self):
+        channel = self.channel()
+        channel.put_many([(None, 1, 1), (None, 1, 2), (None, 1, 3)])
+        with self.assertRaises(KeyError):
+            with channel.get_batch(2) as lease:
+                raise KeyError
+        channel.close()
+
+        def told(*words):
+            for make in (channel.reopen, self.channel):
+                with self.assertRaises(orrery.ChannelClosed) as raised:
+                    make()
+                for word in words:
+                    self.assertIn(word, raised.exception.message)
+            self.assertEqual(raised.exception.channel, "queue")
+        told("1 items left", "1 leases open (items: 2 of driver:producer)")
+        other = self.channel_of(self.consumer())  # Without a capacity: to take what is left.
+        self.assertEqual(other.get().value, 3)
+        told("0 items left", "2 leases open (items: 1 of driver:consumer, 2 of driver:producer)")
+        other._client.close()
+        with channel.get(deadline=60) as item:  # It came back, and is left to who asked in vain as well.
+            self.assertEqual(item.value, 3)
+        told("1 leases open (items: 2 of driver:producer)")
+        with lease:
+            self.assertEqual(lease.values, [1, 2])
+        channel.reopen()
+        self.assertEqual([channel.state()[key] for key in ("closed", "put")], [False, 0])
+        self.assertEqual(channel.put(4), 1)
+
     def test_a_closed_channel_waits_for_what_may_come_back(self):
         channel = self.channel()
         channel.put(1)
