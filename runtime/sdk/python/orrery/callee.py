@@ -201,6 +201,7 @@ class CalleeConnection(loop.Connection):
         value = None
         if kind in ("result", "item") and not too_large:
             value = frames.decode_value(header.get("value"), buffers)
+            frames.all_taken(buffers)
         call = self._open.get(number)
         if call is None:
             return  # Given up.

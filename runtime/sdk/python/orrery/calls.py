@@ -80,6 +80,7 @@ class Call:
         if "$buffer" in kwargs:
             raise frames.broken("kwargs that are a buffer", "an object")
         self.kwargs = frames.decode_value(kwargs, buffers)
+        frames.all_taken(buffers)
         self.deadline = time.monotonic() + min(whole(header, "deadline_ms", 0),
                                                DEADLINE_MS_MAX) / 1000
         self.generation = whole(header, "generation", 0) if _given(header, "generation") else None

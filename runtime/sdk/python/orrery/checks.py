@@ -15,9 +15,11 @@ def seconds(deadline):
         number = float(deadline)
     except (TypeError, ValueError, OverflowError):
         number = -1.0
-    if not 0 < number <= calls.DEADLINE_MS_MAX / 1000:
-        raise errors.BadArguments(f"found the deadline {deadline!r}, needed seconds above 0; every "
-                                  "call has one, 300 unless said otherwise")
+    most = calls.DEADLINE_MS_MAX // 1000
+    if not 0 < number <= most:
+        raise errors.BadArguments(f"found the deadline {deadline!r}, needed seconds above 0, and "
+                                  f"{most} (ten years) at most; every call has one, 300 unless said "
+                                  "otherwise")
     return number
 
 

@@ -115,8 +115,9 @@ def _flat(view):
 def _integer(value):
     if _INTEGER_MIN <= value <= _INTEGER_MAX:
         return value
-    raise errors.BadArguments(f"found an integer of {value.bit_length()} bits, needed at most 64; "
-                              "send it as text or bytes")
+    sign = " below 0" if value < 0 else ""
+    raise errors.BadArguments(f"found an integer{sign} of {value.bit_length()} bits, needed one from "
+                              "-2**63 to 2**64 - 1; send it as text or bytes")
 
 
 def _finite(value):
@@ -137,7 +138,8 @@ def _key(key):
 
 
 def decode_value(value, buffers):
-    """The value of which `value` is the JSON; raises Protocol where it breaks a rule."""
+    """The value of which `value` is the JSON; raises Protocol where it breaks a rule. What it takes
+    of `buffers` is None there afterwards, as each may stand at one place: see all_taken()."""
     try:
         if type(value) is list or type(value) is dict:
             # Levels are counted with this one, and may be those of items.
@@ -175,7 +177,17 @@ def _buffer_of(value, buffers):
     if len(value) != 1 or type(index) is not int or not 0 <= index < len(buffers):
         raise broken(f"the buffer {str(value)[:200]}",
                      f'{{"$buffer": i}} alone, with i below {len(buffers)}')
-    return buffers[index]
+    if buffers[index] is None:
+        raise broken(f"the buffer {index} at two places", "each at one")
+    taken, buffers[index] = buffers[index], None
+    return taken
+
+
+def all_taken(buffers):
+    """Raises Protocol where one of the buffers stands in no value."""
+    for index, buffer in enumerate(buffers):
+        if buffer is not None:
+            raise broken(f"the buffer {index} at no place", "each at one")
 
 
 # --- JSON, as strictly as the protocol has it ----------------------------------------------------
@@ -213,7 +225,16 @@ def _no_constant(text):
     raise broken(f"the number {text}", "a finite one")
 
 
-_DECODER = json.JSONDecoder(parse_int=_strict_int, parse_float=_strict_float,
+def _object(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise broken(f"the key {twice[:64]!r} twice in an object", "each once")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_strict_int, parse_float=_strict_float,
                             parse_constant=_no_constant)
 
 

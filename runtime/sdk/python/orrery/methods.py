@@ -29,7 +29,8 @@ class Method:
     def __init__(self, function, concurrent, idempotent, name):
         self.function, self.name = function, name
         self.is_concurrent, self.is_idempotent = concurrent, idempotent
-        self.is_stream = inspect.isgeneratorfunction(function)
+        self.is_stream = (inspect.isgeneratorfunction(function) or
+                          inspect.isasyncgenfunction(function))
         self._signature = inspect.signature(function)
 
     @property

@@ -49,20 +49,37 @@ def _told(call, error):
 def _items_of(call, iterator):
     """The list that a method gives item by item; raises Cancelled once no caller waits for it."""
     items = []
+
+    def take(item):
+        call.context.check()
+        items.append(item)
+        return True
+    _each(iterator, take)
+    return items
+
+
+def _each(iterator, take):
+    """Hands each item to take(), until it says that no more is wanted; whether all were. A
+    generator that is left before its end cleans up."""
+    if inspect.isasyncgen(iterator):
+        return asyncio.run(_each_of_async(iterator, take))
     try:
-        for item in iterator:
-            call.context.check()
-            items.append(item)
-        return items
+        return all(take(item) for item in iterator)
     finally:
-        _close(iterator)
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            close()
 
 
-def _close(iterator):
-    """Has a generator that was left before its end clean up."""
-    close = getattr(iterator, "close", None)
-    if close is not None:
-        close()
+async def _each_of_async(iterator, take):
+    """take() may wait, and tasks that the generator has begun wait with it."""
+    try:
+        async for item in iterator:
+            if not take(item):
+                return False
+        return True
+    finally:
+        await iterator.aclose()
 
 
 class Served:
@@ -108,6 +125,8 @@ class Served:
         call.timer = now.call_later(max(0.0, call.deadline - time.monotonic()), self._expire, call)
         if self.ending is not None:
             call.fail(self.ending)
+        elif time.monotonic() >= call.deadline:
+            self._expire(call)
         elif call.method.startswith("orrery."):
             self._run_own(call)
         elif self._methods is None:
@@ -291,8 +310,9 @@ class Served:
                 **{"is": generation})
             loop.get().call_soon_threadsafe(self._end, call, error)
             return
-        # Asked as it begins: what is answered Cancelled at the end must not have begun.
-        if not call.begin(lambda: not self._is_ending):
+        # Asked as it begins: what is answered Cancelled at the end, or Timeout by its timer, must not
+        # have begun.
+        if not call.begin(lambda: not self._is_ending and time.monotonic() < call.deadline):
             return
         ends = None
         try:
@@ -317,7 +337,7 @@ class Served:
         value = call.target.function(*call.args, **call.kwargs)
         if inspect.iscoroutine(value):
             value = asyncio.run(value)
-        is_iterator = isinstance(value, collections.abc.Iterator)
+        is_iterator = isinstance(value, collections.abc.Iterator) or inspect.isasyncgen(value)
         if call.stream:
             return self._stream(call, value if is_iterator else iter((value,)))
         try:
@@ -329,14 +349,13 @@ class Served:
 
     def _stream(self, call, iterator):
         """Sends items as credit allows; returns the last message."""
-        try:
-            for item in iterator:
-                if not call.take_credit():
-                    return calls.error_answer(errors.Cancelled(
-                        "the stream was ended before its last item" if self.ending is None
-                        else self.ending.message))
-                loop.perform(call.connection.send_item, call,
-                             calls.value_answer("item", item).own())
+        def take(item):
+            if not call.take_credit():
+                return False
+            loop.perform(call.connection.send_item, call, calls.value_answer("item", item).own())
+            return True
+        if _each(iterator, take):
             return calls.END
-        finally:
-            _close(iterator)
+        return calls.error_answer(errors.Cancelled(
+            "the stream was ended before its last item" if self.ending is None
+            else self.ending.message))

@@ -27,6 +27,9 @@ _log = logging.getLogger("orrery")
 
 _FAULTS = ("mine", "node", "peer")
 _DIAGNOSIS_BYTES = 512
+# Of what is reported; keys of a program's own may be below it.
+_FROM_ZERO = frozenset(("done", "rate", "efficiency", "epoch", "remaining_s", "step_time_s",
+                        "throughput", "batch_size"))
 
 
 class Worker:
@@ -260,15 +263,16 @@ class Worker:
 
     def report_profiling(self, **numbers):
         """Of the whole job: step_time_s, throughput (examples a second), batch_size (examples a
-        step). What is not finite is left out, with a warning in the log."""
+        step). What is not finite, and of these what is below 0, is left out, with a warning in the
+        log."""
         said = _reported(numbers)
         if said or not numbers:
             self._say({"profiling": {key: float(value) for key, value in said.items()}})
 
     def report_progress(self, done, rate=None, checkpointed=False, **more):
         """`done` units of work so far, `rate` of them a second; also efficiency, epoch,
-        remaining_s. What is not finite is left out, with a warning in the log; without `done`
-        nothing is said."""
+        remaining_s. What is not finite, and of these what is below 0, is left out, with a warning in
+        the log; without `done` nothing is said."""
         if rate is not None:
             more["rate"] = rate
         progress = _reported({"done": done, **more})
@@ -384,12 +388,14 @@ class Worker:
 
 
 def _reported(numbers):
-    """Numbers that can be said. A loss or a rate that is not finite ends no training."""
+    """Numbers that can be said. A loss that is not finite or a negative rest ends no training."""
     said = {}
     for key, value in numbers.items():
         number = checks.number(key, value)
         if number is None:
             _log.warning("%s is %s and not reported: it is not finite", key, value)
+        elif number < 0 and key in _FROM_ZERO:
+            _log.warning("%s is %s and not reported: it is below 0", key, value)
         else:
             said[key] = number
     return said

@@ -230,6 +230,10 @@ class Calls(unittest.TestCase):
         for deadline in (0, -1, None, "x", float("nan"), float("inf")):
             with self.assertRaises(orrery.BadArguments):
                 self.peer.submit("pid", deadline=deadline)
+        with self.assertRaises(orrery.BadArguments) as raised:
+            self.peer.submit("pid", deadline=1e9)
+        self.assertIn("315360000", raised.exception.message)
+        self.assertIsInstance(self.peer.submit("pid", deadline=315360000).result(60), int)
 
     def test_what_is_no_number_is_told_at_once(self):
         for retries in ("3", None, -1, 1.5, True, [1]):
@@ -291,6 +295,17 @@ class Calls(unittest.TestCase):
         self.assertEqual(list(self.peer.stream("count", 1000)), list(range(1000)))
         self.assertEqual(list(self.peer.stream("count", 3, credit=1)), [0, 1, 2])
         self.assertEqual(list(self.peer.stream("count", 0)), [])
+
+    def test_async_generators_are_streams(self):
+        self.assertEqual(list(self.peer.stream("count_async", 100, credit=3)), list(range(100)))
+        self.assertEqual(self.peer.call("count_async", 4), [0, 1, 2, 3])
+        self.assertFalse(self.peer.call("seen")["was_cancelled"])
+        with self.peer.stream("count_async", 1_000_000, credit=4) as stream:
+            self.assertEqual([next(stream), next(stream)], [0, 1])
+        self.assertEqual(self.peer.call("add", 1, deadline=60), 2)  # The closed stream has let go, and cleaned up.
+        self.assertTrue(self.peer.call("seen")["was_cancelled"])
+        methods = {each["name"]: each for each in self.peer.call("orrery.methods")}
+        self.assertTrue(methods["count_async"]["stream"])
 
     def test_no_more_than_the_credit_is_made(self):
         with self.peer.stream("count", 1_000_000, credit=4) as stream:

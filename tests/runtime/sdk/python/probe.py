@@ -289,6 +289,19 @@ class Probe:
     async def coroutine(self, value):
         return value
 
+    @orrery.method
+    async def count_async(self, limit):
+        """As count(), with an event loop of its own."""
+        self.produced = 0
+        try:
+            for number in range(limit):
+                await asyncio.sleep(0)
+                self.produced += 1
+                yield number
+        finally:
+            await asyncio.sleep(0)
+            self.was_cancelled = self.produced < limit
+
     @orrery.method(concurrent=True)
     def ask_peer(self, role, rank, method, *args):
         return self.worker.peer(role, rank).call(method, *args, deadline=30)

@@ -94,6 +94,23 @@ class Wire(unittest.TestCase):
         answer = caller.answer()
         self.assertEqual((answer["id"], answer["error"]["type"]), (9, "Cancelled"))
 
+    def test_what_has_no_time_left_is_not_run(self):
+        caller, _ = self.open()
+        call = {"t": "call", "args": [], "kwargs": {}, "deadline_ms": 60000}
+        channel = {"name": "late", "capacity": 1}
+        caller.send({**call, "id": 1, "method": "recorded"})
+        self.assertEqual(caller.answer()["t"], "result")
+        for number, fields in enumerate(({"method": "record", "kwargs": {"late": True}},
+                                         {"method": "count", "args": [3], "stream": True}, {"method": "await_begun"},
+                                         {"method": "orrery.channel.create", "kwargs": channel}), 2):
+            caller.send({**call, "id": number, **fields, "deadline_ms": 0})
+            answer = caller.answer()
+            self.assertEqual((answer["id"], answer["error"]["type"]), (number, "Timeout"))
+        caller.send({**call, "id": 8, "method": "recorded"})
+        self.assertEqual(caller.answer()["value"], [])
+        caller.send({**call, "id": 9, "method": "orrery.channel.state", "kwargs": {"name": "late"}})
+        self.assertEqual(caller.answer()["error"]["type"], "NoSuchChannel")
+
     def test_a_payload_over_the_limit_is_skipped(self):
         self.small, = self.job.add("small", environment={"PROBE_MESSAGE_MAX": "10"})
         with RawCaller(self.small.agent.endpoint["port"]) as caller:
@@ -164,6 +181,11 @@ class Wire(unittest.TestCase):
                 frame(b'{"t":"call","id":1,"method":"echo","deadline_ms":60000,"args":' + b"[" * 260 + b"]" * 260 + b"}"),
                 frame({**call, "args": [{"$x": 1}]}), frame({**call, "args": [{"$buffer": 0}]}),
                 frame({**call, "args": [{"$buffer": -1}]}, b"x", [1]),
+                frame({**call, "args": [{"$buffer": 0}, {"$buffer": 0}]}, b"x", [1]),
+                frame({**call, "args": [{"$buffer": 0}], "kwargs": {"a": {"$buffer": 0}}}, b"x", [1]),
+                frame(call, b"x", [1]), frame({**call, "args": [{"$buffer": 1}]}, b"x", [0, 1]),
+                frame(b'{"t":"call","id":1,"method":"echo","method":"add","args":[1],"deadline_ms":60000}'),
+                frame(b'{"t":"call","id":1,"method":"echo","args":[{"a":1,"b":2,"a":1}],"deadline_ms":60000}'),
                 frame({**call, "args": [{"$buffer": 0, "a": 1}]}, b"x", [1]), frame(call, b"xx", [1]),
                 frame(call, b"xx"), frame(call, b"", [1]), frame(call, b"x", [2, -1]), frame(call, b"x", [True]),
                 frame(call, b"x", {"0": 1}), frame(b'{"t":"call","id":1,"method":"\\ud800"}'),
@@ -294,6 +316,9 @@ class Lies(unittest.TestCase):
 
     def test_answers_that_break_a_rule(self):
         for data in (frame({"t": "nothing"}), frame(b"["), frame({"t": "result", "id": "1", "value": 1}),
+                     frame({"t": "result", "id": 1, "value": [{"$buffer": 0}] * 2}, b"x", [1]),
+                     frame({"t": "result", "id": 1, "value": 1}, b"x", [1]),
+                     frame(b'{"t":"result","id":1,"value":1,"value":2}'),
                      frame({"t": "result", "id": 1, "value": {"$buffer": 3}}), frame({"t": "result", "id": 1}, b"x"),
                      frame({"t": "item", "id": 1, "value": 1}), frame({"t": "end", "id": 1}),
                      frame({"t": "error", "id": 1}), frame({"t": "error", "id": 1, "error": 5})):

@@ -113,6 +113,14 @@ class Frames(unittest.TestCase):
         with self.assertRaises(orrery.BadArguments):
             frames.encode_value({Text("$buffer"): 1}, [])
 
+    def test_integers_beyond_64_bits_are_told_with_the_bounds(self):
+        for value in (-2**63, 2**64 - 1):
+            self.assertEqual(frames.encode_value(value, []), value)
+        for value, found in ((-2**63 - 1, "an integer below 0 of 64 bits"), (2**64, "an integer of 65 bits")):
+            with self.assertRaises(orrery.BadArguments) as raised:
+                frames.encode_value(value, [])
+            self.assertIn(f"{found}, needed one from -2**63 to 2**64 - 1", raised.exception.message)
+
     def test_values_own_their_memory_once_they_are_answers(self):
         data = bytearray(b"before")
         answer = calls.value_answer("result", data).own()

@@ -337,9 +337,14 @@ class Life(unittest.TestCase):
             worker.report_profiling(throughput=float("inf"))
             worker.report_progress(float("nan"))
             worker.report_progress(3, loss=float("nan"), epoch=2)
-        self.assertEqual(len(logged.records), 4)
+            worker.report_progress(4, remaining_s=-4, loss=-1)
+            worker.report_profiling(step_time_s=-1, batch_size=8)
+            worker.report_progress(-1, rate=2)
+        self.assertEqual(len(logged.records), 7)
         self.assertEqual(said, [{"profiling": {"step_time_s": 0.5}},
-                                {"progress": {"done": 3, "epoch": 2, "checkpointed": False}}])
+                                {"progress": {"done": 3, "epoch": 2, "checkpointed": False}},
+                                {"progress": {"done": 4, "loss": -1, "checkpointed": False}},
+                                {"profiling": {"batch_size": 8}}])
 
     def test_turns_that_make_no_sense(self):
         worker = self.worker_of_job()
