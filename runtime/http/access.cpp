@@ -34,7 +34,7 @@ std::size_t count_of(const Request& request, std::string_view name) {
 }
 
 bool is_this_machine(std::string_view host) {
-  return host == "localhost" || host == "::1" ||
+  return same_name(host, "localhost") || host == "::1" ||
          (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
 }
 
@@ -54,6 +54,10 @@ Denial identify(const Request& request, Authenticator* tokens, Identity& identit
     }
     std::optional<Identity> known;
     if (tokens != nullptr) known = tokens->identify(token);
+    if (!known && tokens != nullptr && !tokens->is_sound())
+      return {503,
+              "no token can be judged now: the controller's file of tokens is not sound, and its "
+              "log says why; mend that file"};
     if (!known)
       return {401, "the token is not known here; have one made with 'orrery certs token'"};
     identity = *known;

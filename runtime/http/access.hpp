@@ -37,6 +37,9 @@ class Authenticator {
 
   /// The client that holds this token; nothing where it is unknown.
   virtual std::optional<Identity> identify(std::string_view token) = 0;
+
+  /// False while no token can be judged: what knows them is out of order.
+  virtual bool is_sound() { return true; }
 };
 
 /// Why a request goes no further.

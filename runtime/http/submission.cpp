@@ -245,7 +245,10 @@ void submit(const CallPtr& call,
     key = "request " + *request;
   if (!query_is_sound(call, "file, set (PATH=VALUE), only (NAME), dry_run, apply, request")) return;
   if (key.size() > kKeyBytesMax)
-    return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
+    return fail(call,
+                400,
+                "the Idempotency-Key, or request of the query, is longer than 256 bytes; send a "
+                "shorter one");
   if (!key.empty()) wish.key = call->identity.name + "\n" + key;
   text.text = std::move(call->request.body);
   read_jobs(call, client, reader, text, [=](ReadJobs jobs) {

@@ -23,6 +23,7 @@
 #include "runtime/link/tls_contents.hpp"
 #include "runtime/proto/agent_link.grpc.pb.h"
 #include "runtime/proto/agent_link.pb.h"
+#include "runtime/security/role.hpp"
 
 namespace orrery::runtime {
 
@@ -284,12 +285,23 @@ void Stream::OnDone() {
 
 // --- GrpcServer ---
 
+// Every client would refuse it, with words about its purpose.
+Status may_serve(const TlsFiles& tls, const TlsContents& contents) {
+  const auto role = enum_from<Role>(subject_of(contents.certificate).unit);
+  if (!role || *role == Role::Controller) return Done{};
+  return Error{.subject = tls.certificate,
+               .message = "is a certificate of role " + std::string(to_string(*role)) +
+                          ", needed one of role controller to serve with; have one made with "
+                          "'orrery certs controller'"};
+}
+
 Status GrpcServer::listen(Address address, const TlsFiles& tls) {
   if (address.host == "localhost") address.host = "127.0.0.1";  // No name service is asked.
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   if (tls.is_set() && !address.is_unix()) {
     Result<TlsContents> contents = read_tls(tls);
     if (!contents) return contents.errors();
+    if (Status fit = may_serve(tls, *contents); !fit) return fit;
     grpc::SslServerCredentialsOptions options(
         GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     options.pem_root_certs = contents->ca;

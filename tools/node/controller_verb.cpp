@@ -1,6 +1,9 @@
 // controller: the daemon that leads, with HTTP in front of it.
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "runtime/config/read/config_reader.hpp"
@@ -32,8 +35,11 @@ Errors check_policy(const std::string& name, const std::vector<KeyValue>& parame
 /// Tokens of a file, as HTTP asks for them.
 class FileAuthenticator final : public http::Authenticator {
  public:
-  explicit FileAuthenticator(std::unique_ptr<runtime::TokenFile> tokens)
-      : tokens_(std::move(tokens)) {}
+  using Say = std::function<void(const std::string&)>;
+
+  /// `say`: told once of each thing that is wrong with the file, from any thread.
+  FileAuthenticator(std::unique_ptr<runtime::TokenFile> tokens, Say say)
+      : tokens_(std::move(tokens)), say_(std::move(say)) {}
 
   std::optional<http::Identity> identify(std::string_view token) override {
     const auto holder = tokens_->identify(token);
@@ -43,8 +49,22 @@ class FileAuthenticator final : public http::Authenticator {
     return http::Identity{*role, holder->name};
   }
 
+  bool is_sound() override {
+    const Errors wrong = tokens_->problem();
+    const std::lock_guard lock(mutex_);
+    std::string text;
+    for (const Error& error : wrong) text += error.text() + "\n";
+    if (text != said_ && !wrong.empty())
+      say_("tokens: every one is refused: " + wrong.front().text());
+    said_ = text;
+    return wrong.empty();
+  }
+
  private:
   std::unique_ptr<runtime::TokenFile> tokens_;
+  Say say_;
+  std::mutex mutex_;
+  std::string said_;  ///< What is wrong with the file, as far as it was told.
 };
 
 /// Reads what clients send.
@@ -114,11 +134,12 @@ Result<ControllerConfig> read_config(const Arguments& arguments) {
   return runtime::read_controller_config(*text, check_policy);
 }
 
-Result<std::unique_ptr<FileAuthenticator>> open_tokens(const std::string& file) {
+Result<std::unique_ptr<FileAuthenticator>> open_tokens(const std::string& file,
+                                                       FileAuthenticator::Say say) {
   if (file.empty()) return std::unique_ptr<FileAuthenticator>();
   auto tokens = runtime::TokenFile::open(file);
   if (!tokens) return tokens.errors();
-  return std::make_unique<FileAuthenticator>(std::move(*tokens));
+  return std::make_unique<FileAuthenticator>(std::move(*tokens), std::move(say));
 }
 
 }  // namespace
@@ -138,17 +159,18 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
     console.out(*unit);
     return ExitCode::Met;
   }
-  const auto tokens = open_tokens(config->tokens_file);
+  const auto say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  const auto tokens = open_tokens(config->tokens_file, say);
   if (!tokens) return fail(tokens.errors());
   const auto backend = Backend::make(*config, url_of(*config));
   if (!backend) return fail(backend.errors());
   runtime::RelaunchRunner relauncher(config->relaunch_command);
   runtime::ControllerParts parts = parts_of(*config, **backend, relauncher);
-  parts.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  parts.say = say;
   auto daemon = runtime::ControllerDaemon::start(std::move(parts));
   if (!daemon) return fail(daemon.errors());
   runtime::ForecastDeskOptions forecasting = forecast_options(*config);
-  forecasting.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  forecasting.say = say;
   runtime::ForecastDesk desk(**daemon, std::move(forecasting));
   http::FrontendOptions options;
   options.address = config->http_address;

@@ -90,7 +90,8 @@ TEST(Access, ARoleMayWhatThoseBelowItMay) {
 
 TEST(Access, PagesOfOthersAreNotAnswered) {
   Request request;
-  for (const char* host : {"localhost:1", "127.0.0.1", "127.3.2.1:80", "[::1]:22100", ""}) {
+  for (const char* host :
+       {"localhost:1", "LocalHost:1", "127.0.0.1", "127.3.2.1:80", "[::1]:22100", ""}) {
     request.headers = {{"Host", host}};
     EXPECT_EQ(check_origin(request).status, 0) << host;
   }

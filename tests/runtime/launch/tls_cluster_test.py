@@ -220,16 +220,36 @@ def plaintext_stays_here(cluster):
         assert "mutual TLS is needed" in done.stderr, done
 
 
+def only_controllers_serve(cluster):
+    done = cluster.expect(2, "controller", "--set", "http_address=127.0.0.1:0", "--set", "agents_address=127.0.0.1:0",
+                          "--set", "tls={ca: certs/ca.pem, certificate: certs/user-ann.pem, key: certs/user-ann.key}")
+    assert "certificate of role user" in done.stderr and "orrery certs controller" in done.stderr, done
+
+
+def an_unsound_file_of_tokens_is_told(cluster, http):
+    as_ann = ("--server", http, "--ca", "certs/ca.pem", "--token-file", "token")
+    tokens = cluster.folder / "certs/tokens"
+    sound = tokens.read_text()
+    tokens.write_text(sound + "garbage\n")
+    done = cluster.run("get", "--timeout", "1", *as_ann)
+    assert done.returncode == 5 and "file of tokens is not sound" in done.stderr, done
+    assert "tokens: every one is refused" in cluster.log("controller"), cluster.log("controller")
+    tokens.write_text(sound)
+    cluster.expect(0, "get", *as_ann)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="orrery-tls-") as name:
         cluster = Cluster(pathlib.Path(name))
         try:
             make_certificates(cluster)
             plaintext_stays_here(cluster)
+            only_controllers_serve(cluster)
             http, agents = start_controller(cluster)
             for node in ("n0", "n1"):
                 start_agent(cluster, agents, node, f"certs/agent-{node}")
             strangers_are_refused(cluster, http, agents)
+            an_unsound_file_of_tokens_is_told(cluster, http)
             friends_work(cluster, http)
             workers_ask_about_their_own_job(cluster, http)
         finally:
