@@ -271,12 +271,30 @@ void OrreryPolicy::start_alone(const ClusterView& view,
 Plan OrreryPolicy::optimize(const ClusterView& view) {
   jobs_.absorb(view);
   speeds_.learn(view);
-  Plan plan;
   empty_kinds_.begin(view);
-  PolluxJobs::Gangs gangs = jobs_.gangs_to_start(view, trial_, [&](const JobView& job) {
+  Plan plan;
+  PolluxJobs::Gangs gangs = decide(view, {}, plan);
+  // What was kept for who is given nothing after all holds up gangs that need less.
+  const auto is_granted = [&](JobId id) {
+    return std::ranges::find(plan.grants, id, &Grant::job) != plan.grants.end();
+  };
+  std::erase_if(gangs.kept, is_granted);
+  std::ranges::sort(gangs.kept);
+  if (gangs.kept.empty() || !gangs.any_left) return plan;
+  Plan without;
+  const PolluxJobs::Gangs more = decide(view, gangs.kept, without);
+  return more.starting.size() > gangs.starting.size() ? without : plan;
+}
+
+/// One plan; the gangs that it starts.
+PolluxJobs::Gangs OrreryPolicy::decide(const ClusterView& view,
+                                       std::span<const JobId> in_vain,
+                                       Plan& plan) {
+  const auto is_overdue = [&](const JobView& job) {
     return view.now() - job.row.submitted > parameters_.patience &&
            empty_kinds_.one_holds(job, rigid_size(job));
-  });
+  };
+  PolluxJobs::Gangs gangs = jobs_.gangs_to_start(view, trial_, is_overdue, in_vain);
   given_.clear();
   std::erase_if(gangs.starting, [&](const PolluxJobs::Start& gang) {
     const JobView job = view.job(gang.job);
@@ -285,17 +303,16 @@ Plan OrreryPolicy::optimize(const ClusterView& view) {
     return false;
   });
   add_across_kinds(view, gangs);
-  if (gangs.starting.empty() && jobs_.sized().empty()) return plan;
+  if (gangs.starting.empty() && jobs_.sized().empty()) return gangs;
   const bool in_parts =
       std::any_of(gangs.starting.begin(), gangs.starting.end(), [&](const auto& gang) {
         return PolluxJobs::is_placed_in_parts(view, gang.job);
       });
-  if (in_parts) {
+  if (in_parts)
     start_alone(view, gangs, plan);
-    return plan;
-  }
-  share_out(view, gangs, plan);
-  return plan;
+  else
+    share_out(view, gangs, plan);
+  return gangs;
 }
 
 }  // namespace orrery::policies

@@ -127,6 +127,7 @@ class OrreryPolicy : public Policy {
   void value_options(const JobView& job, OrrerySpeeds::OfJob& speed, const Sharer& sharer);
   void put_minimum_first(const ClusterView& view);
   Worth worth(const ClusterView& view, std::span<const std::int32_t> chosen) const;
+  PolluxJobs::Gangs decide(const ClusterView& view, std::span<const JobId> in_vain, Plan& plan);
   void share_out(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
   std::int32_t size_chosen(std::uint32_t sharer) const;
   bool start_beside(const ClusterView& view,

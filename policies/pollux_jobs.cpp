@@ -126,7 +126,8 @@ bool PolluxJobs::push_out(const ClusterView& view,
 
 PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
                                              CapacityTrial& trial,
-                                             const IsOverdue& is_overdue) {
+                                             const IsOverdue& is_overdue,
+                                             std::span<const JobId> in_vain) {
   Gangs gangs;
   overdue_.begin(view);
   bool any_waits = false;
@@ -139,22 +140,28 @@ PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
   const std::vector<JobId> holders = sized_holders(view);
   for (const JobId id : holders) give_back(view, view.job(id), trial);
   const auto keeps_minimum = [&](const JobView& job) {
-    if (quota_allows(view, job, job.row.min_replicas))
-      try_start(view, job, job.row.min_replicas, trial);
+    return quota_allows(view, job, job.row.min_replicas) &&
+           try_start(view, job, job.row.min_replicas, trial);
   };
   auto next = holders.begin();
+  std::size_t looked_at = 0;  // Gangs, or perhaps sized jobs for which there is no room.
   bool may_push = true;  // The queue descends by priority: where nobody gives way, nobody will.
   view.waiting().for_each([&](const WaitEntry& entry) {
     for (; next != holders.end() && comes_before(view.row(*next), view.row(entry.job)); ++next)
       keeps_minimum(view.job(*next));
     const bool has_room = entry.devices <= trial.index().device_room();
     const bool may_reserve = is_overdue != nullptr && !overdue_.is_known();
-    if (!has_room && !may_push && !may_reserve) return true;
-    const JobView job = view.job(entry.job);
-    if (sized_.contains(entry.job)) {
-      if (has_room) keeps_minimum(job);
+    if (!has_room && !may_push && !may_reserve) {
+      ++looked_at;
       return true;
     }
+    const JobView job = view.job(entry.job);
+    if (sized_.contains(entry.job)) {
+      const bool gets = has_room && !std::ranges::binary_search(in_vain, entry.job);
+      if (gets && keeps_minimum(job)) gangs.kept.push_back(entry.job);
+      return true;
+    }
+    ++looked_at;
     may_push = may_push && !overdue_.is_known() && lower_.any_below(job.row.priority);
     if (!quota_allows(view, job, rigid_size(job))) return true;
     Start start{entry.job, {}, overdue_.is_known()};
@@ -172,6 +179,7 @@ PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
     gangs.starting.push_back(std::move(start));
     return true;
   });
+  gangs.any_left = looked_at > gangs.starting.size();
   return gangs;
 }
 

@@ -39,6 +39,8 @@ class PolluxJobs {
   struct Gangs {
     std::vector<Start> starting;   ///< In queue order.
     std::vector<JobId> preempted;  ///< Gangs that give way to them.
+    std::vector<JobId> kept;       ///< Sized jobs that wait, for whose minimum there is room.
+    bool any_left = false;         ///< Gangs may wait that do not start.
   };
 
   /// Whether a gang that does not fit has waited for too long.
@@ -46,10 +48,11 @@ class PolluxJobs {
 
   /// The gangs that fit beside the minimum of the sized jobs before them in the queue, and may pass
   /// the first that is overdue. `trial` is anything before and after. `is_overdue`: null, and none
-  /// is.
+  /// is. `in_vain`: sized jobs that wait and are given nothing, ascending: none is kept for them.
   Gangs gangs_to_start(const ClusterView& view,
                        CapacityTrial& trial,
-                       const IsOverdue& is_overdue = nullptr);
+                       const IsOverdue& is_overdue = nullptr,
+                       std::span<const JobId> in_vain = {});
 
   /// Starts these gangs, on what is free where that is enough for all of them, else where they were
   /// tried; leaves in the trial what the search may share.

@@ -111,6 +111,35 @@ TEST(Orrery, WhatAJobOfUnknownLengthIsTakenToHaveLeft) {
   EXPECT_TRUE(grows("10h"));
 }
 
+// A job that needs five devices waits, and younger ones have what came free two by two. Were all of
+// it taken back there would be five, but it is not: what is left is no use to it.
+TEST(Orrery, WhatIsKeptForAJobThatDoesNotStartHoldsUpNoOther) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto policy = testing::policy("orrery");
+  cluster.submit(job(), 1e5);
+  const JobId last = cluster.submit(job(), 1e5);
+  std::vector<JobId> fixed;
+  for (int i = 0; i < 3; ++i) fixed.push_back(cluster.submit(job().replicas(2), 1e5));
+  ask(cluster, *policy, 1);
+  const JobId wide = cluster.submit(job().preemptible().replicas(5, 6).estimate(1000), 1e5);
+  for (const JobId each : fixed) {
+    const JobId narrow = cluster.submit(job().preemptible().replicas(2, 4).estimate(900), 1e5);
+    cluster.set_rate(narrow, [](std::int32_t) { return 2.0; });
+    cluster.end_now(each);
+    ask(cluster, *policy, 1);
+    ASSERT_EQ(cluster.replicas(narrow), 2);
+  }
+  cluster.end_now(last);
+  ask(cluster, *policy, 1);
+  ASSERT_EQ(cluster.replicas(wide), 0);
+  ASSERT_EQ(cluster.capacity().free_devices(), 1);
+  const JobId small = cluster.submit(job(), 1e5);
+  ask(cluster, *policy, 1);
+  EXPECT_EQ(cluster.replicas(small), 1);
+  EXPECT_TRUE(cluster.ask_optimize(*policy).grants.empty()) << "asked again on its own outcome";
+}
+
 // Of two epochs of a thousand seconds one is over for both: what they had since then counts.
 TEST(Orrery, WhoIsAtTheEndOfItsLastEpochHasLittleLeft) {
   PolluxTables tables;
