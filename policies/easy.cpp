@@ -199,9 +199,9 @@ void Easy::foresee(const ClusterView& view) {
 Easy::Reservation Easy::reserve(const ClusterView& view, const JobView& head) {
   foresee(view);
   // Where any device will do, counting is exact; else nodes have to come free as a whole.
-  const bool counts = !options_.reserve_nodes && head.spec.roles.size() == 1 &&
-                      head.row.demand.devices == 1 && head.row.demand.share.is_whole() &&
-                      head.row.demand.model.is_none() &&
+  const bool counts = !options_.reserve_nodes && !ends_.any_in_parts() &&
+                      head.spec.roles.size() == 1 && head.row.demand.devices == 1 &&
+                      head.row.demand.share.is_whole() && head.row.demand.model.is_none() &&
                       gang_.free_devices() < head.row.gang_devices();
   return counts ? reserve_by_count(view, head) : reserve_by_node(view, head);
 }

@@ -24,6 +24,7 @@ void ExpectedEnds::clear() {
   slot_of_.clear();
   near_ = {};
   far_ = {};
+  in_parts_ = 0;
   spare_ = nullptr;
   all_moved_ = true;
 }
@@ -83,6 +84,11 @@ void ExpectedEnds::put_in_order(Pieces& pieces) {
   pieces.resize(last + 1);
 }
 
+bool ExpectedEnds::has_parts(const End& end) {
+  return std::ranges::any_of(end.held.list(),
+                             [](const Piece& piece) { return piece.second.thousandths > 0; });
+}
+
 // The job's pieces are in `pieces_`.
 void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   put_in_order(pieces_);
@@ -103,6 +109,7 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   end.at = at;
   end.devices = devices;
   end.held.assign(pieces_);
+  in_parts_ += has_parts(end) ? 1 : 0;
   const EndKey key{at, job, slot};
   order_.insert(key);
   if (near_.covers(key)) add(near_, end, 1);
@@ -118,6 +125,7 @@ void ExpectedEnds::erase(JobId job) {
   if (near_.covers(key)) add(near_, end, -1);
   if (far_.covers(key)) add(far_, end, -1);
   order_.erase(key);
+  in_parts_ -= has_parts(end) ? 1 : 0;
   free_slots_.push_back(slot);
 }
 

@@ -84,6 +84,10 @@ class ExpectedEnds {
       if (!visit(order_.at(p).at, ends_[order_.at(p).slot].devices)) return;
   }
 
+  /// Whether some that end hold parts of devices, which come free as a whole with the last of those
+  /// that share them.
+  bool any_in_parts() const { return in_parts_ > 0; }
+
   /// The first expected end, in that order, by which the job fits on what is free now (`spare`) and
   /// what ended until then; empty where it never does.
   /// Jobs of one role: the search goes on from where the last one stopped.
@@ -144,6 +148,7 @@ class ExpectedEnds {
   static void put_in_order(Pieces& pieces);
   static NodeFree sum(NodeFree free, const Amount& more);
   static bool counting_is_exact(const JobView& job);
+  static bool has_parts(const End& end);
 
   void put(JobId job, Instant at, std::int32_t devices);
   void erase(JobId job);
@@ -167,6 +172,7 @@ class ExpectedEnds {
   EndOrder order_;
   std::vector<End> ends_;  ///< [slot]
   std::vector<std::uint32_t> free_slots_;
+  std::size_t in_parts_ = 0;       ///< Ends of jobs that hold parts of devices.
   SparseArray<Slot, 64> slot_of_;  ///< By job: where its end is.
   Prefix near_;                    ///< Up to the last answer of `first_fit`.
   Prefix far_;                     ///< Up to the time of `look_at`.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 
@@ -65,6 +66,32 @@ std::int32_t Optimus::next_size(const JobRow& row, std::int32_t replicas) const 
   return room_at(row, row.replicas) <= room_at(row, more) ? row.replicas : more;
 }
 
+/// Devices that the job has at `replicas` beyond those that it holds; nothing where it is not
+/// sized.
+std::int32_t Optimus::beyond(const JobRow& row, std::int32_t replicas) {
+  return replicas == 0 ? 0 : std::max(0, devices_at(row, replicas) - row.devices_held);
+}
+
+/// Beside what the plan gives others of its quotas. What they give up counts when it is gone.
+bool Optimus::quota_allows(const ClusterView& view,
+                           const Sized& sized,
+                           std::int32_t replicas) const {
+  const JobRow& row = view.row(sized.id);
+  std::int32_t others = 0;
+  for (const auto& quota :
+       {std::pair(false, row.quota_group), std::pair(true, row.quota_namespace)})
+    if (const auto given = given_.find(quota); given != given_.end())
+      others = std::max(others, given->second - beyond(row, sized.replicas));
+  return view.quota_allows(sized.id, devices_at(row, replicas) + others);
+}
+
+void Optimus::note_given(const JobRow& row, std::int32_t before, std::int32_t replicas) {
+  const std::int32_t more = beyond(row, replicas) - beyond(row, before);
+  if (more == 0) return;
+  if (row.quota_group != kNoQuota) given_[{false, row.quota_group}] += more;
+  if (row.quota_namespace != kNoQuota) given_[{true, row.quota_namespace}] += more;
+}
+
 /// Gives the job its minimum if as much is left, in thousandths; whether it got it.
 bool Optimus::size_one(const ClusterView& view,
                        const JobRow& row,
@@ -73,9 +100,10 @@ bool Optimus::size_one(const ClusterView& view,
   // Of a fixed job the number that its user asked for last.
   const std::int32_t least = least_size(row);
   const std::int64_t room = room_at(row, least);
-  if (room > left || !view.quota_allows(row.id, devices_at(row, least))) return false;
+  if (room > left || !quota_allows(view, {row.id, 0}, least)) return false;
   if (!row.holds) misfits_.note_chosen(view, row.id);
   left -= room;
+  note_given(row, 0, least);
   sized.push_back({row.id, least});
   return true;
 }
@@ -113,7 +141,7 @@ Duration Optimus::gain(const ClusterView& view, const Sized& sized) {
   if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas) {
     return Duration::zero();
   }
-  if (!view.quota_allows(sized.id, devices_at(job.row, more))) return Duration::zero();
+  if (!quota_allows(view, sized, more)) return Duration::zero();
   const auto now = estimates_->iteration_time(job.spec, sized.replicas);
   const auto then = estimates_->iteration_time(job.spec, more);
   if (!now || !then || *then >= *now) return Duration::zero();
@@ -137,7 +165,9 @@ void Optimus::grow(const ClusterView& view, std::int64_t left, std::vector<Sized
     const JobRow& row = view.row(job.id);
     const std::int32_t more = next_size(row, job.replicas);
     const std::int64_t room = room_at(row, more) - room_at(row, job.replicas);
-    if (room > left) continue;
+    // What others were given since it was offered counts, too.
+    if (room > left || !quota_allows(view, job, more)) continue;
+    note_given(row, job.replicas, more);
     job.replicas = more;
     left -= room;
     offer(position);
@@ -197,6 +227,7 @@ Plan Optimus::optimize(const ClusterView& view) {
   const std::int64_t to_share = thousandths_to_share(view, closed_);
   while (true) {
     std::int64_t left = to_share;
+    given_.clear();
     std::vector<Sized> sized = minimum_sizes(view, holders, left);
     grow(view, left, sized);
     Plan plan = place(view, std::move(sized));

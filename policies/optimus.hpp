@@ -56,6 +56,9 @@ class Optimus : public Policy {
   std::int64_t room_at(const JobRow& row, std::int32_t replicas) const;
   std::int32_t least_size(const JobRow& row) const;
   std::int32_t next_size(const JobRow& row, std::int32_t replicas) const;
+  static std::int32_t beyond(const JobRow& row, std::int32_t replicas);
+  bool quota_allows(const ClusterView& view, const Sized& sized, std::int32_t replicas) const;
+  void note_given(const JobRow& row, std::int32_t before, std::int32_t replicas);
   bool size_one(const ClusterView& view,
                 const JobRow& row,
                 std::int64_t& left,
@@ -74,6 +77,8 @@ class Optimus : public Policy {
   ClosedNodes closed_;
   Misfits misfits_;
   GangTrial placer_;
+  /// Devices that the plan gives jobs beyond what they hold: of a namespace or a group, by number.
+  std::map<std::pair<bool, std::uint32_t>, std::int32_t> given_;
 };
 
 }  // namespace orrery::policies

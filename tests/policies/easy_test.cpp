@@ -197,6 +197,22 @@ TEST(Easy, AJobBehindTheHeadStartsNoOther) {
   EXPECT_FALSE(runs(r.cluster, r.small));
 }
 
+// Four devices: three halves lie on two of them, which come free together. Counted as three they
+// would leave one beside the head that is not there.
+TEST(Easy, PartsOfDevicesThatEndAreNoWholeOnes) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto easy = policy("easy");
+  submit_and_ask(cluster, *easy, job().estimate(900), 1000);
+  submit_and_ask(cluster, *easy, job().share(500).replicas(3).estimate(400), 1000);
+  ASSERT_EQ(cluster.capacity().free_devices(), 1);
+  const JobId head = submit_and_ask(cluster, *easy, job().replicas(3).estimate(100), 1000);
+  EXPECT_FALSE(runs(cluster, head));
+  EXPECT_FALSE(runs(cluster, submit_and_ask(cluster, *easy, job().estimate(700), 1000)))
+      << "the head has all three that are free at 400 s";
+  EXPECT_TRUE(runs(cluster, submit_and_ask(cluster, *easy, job().estimate(400), 1000)));
+}
+
 TEST(Easy, HighPriorityPushesOutPreemptibleJobs) {
   FakeCluster cluster;
   cluster.add_nodes(1, 4);

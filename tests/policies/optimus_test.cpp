@@ -13,6 +13,8 @@
 #include "core/base/random.hpp"
 #include "core/models/speed_estimates.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/quotas.hpp"
+#include "tests/policies/ask.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/support/fake_run.hpp"
 #include "tests/support/long_form.hpp"
@@ -60,8 +62,18 @@ class PlainOptimus {
     return std::int64_t{replicas} * row.demand.devices + row.rest_devices;
   }
 
-  static bool allowed(const ClusterView& view, const JobRow& row, std::int32_t replicas) {
-    return view.quota_allows(row.id, static_cast<std::int32_t>(devices_at(row, replicas)));
+  /// Beside what the plan gives the others of its quota beyond what they hold.
+  static bool allowed(const ClusterView& view,
+                      const std::vector<Sized>& jobs,
+                      const JobRow& row,
+                      std::int32_t replicas) {
+    std::int64_t devices = devices_at(row, replicas);
+    for (const Sized& other : jobs) {
+      const JobRow& its = view.row(other.id);
+      if (other.id == row.id || other.replicas == 0 || !policies::share_quota(its, row)) continue;
+      devices += std::max<std::int64_t>(0, devices_at(its, other.replicas) - its.devices_held);
+    }
+    return view.quota_allows(row.id, static_cast<std::int32_t>(devices));
   }
 
   std::vector<Sized> minimums(const ClusterView& view, std::int64_t& left) {
@@ -78,7 +90,7 @@ class PlainOptimus {
       const policies::GangShape shape = policies::shape_of(view.job(id));
       const bool has_place = row.holds || !most_.contains(shape) || chosen[shape] < most_[shape];
       const bool fits = row.thousandths_at(row.min_replicas) <= left &&
-                        allowed(view, row, row.min_replicas) && has_place;
+                        allowed(view, jobs, row, row.min_replicas) && has_place;
       if (fits && !row.holds) ++chosen[shape];
       if (fits) left -= row.thousandths_at(row.min_replicas);
       jobs.push_back({id, fits ? row.min_replicas : 0});
@@ -86,11 +98,11 @@ class PlainOptimus {
     return jobs;
   }
 
-  Duration gain(const ClusterView& view, const Sized& sized) {
+  Duration gain(const ClusterView& view, const std::vector<Sized>& jobs, const Sized& sized) {
     const JobView job = view.job(sized.id);
     const std::int32_t more = sized.replicas + 1;
     if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas ||
-        !allowed(view, job.row, more))
+        !allowed(view, jobs, job.row, more))
       return Duration::zero();
     const Duration now = *estimates_.iteration_time(job.spec, sized.replicas);
     const Duration then = *estimates_.iteration_time(job.spec, more);
@@ -102,7 +114,7 @@ class PlainOptimus {
     Sized* best = nullptr;
     Duration most = Duration::zero();
     for (Sized& job : jobs) {
-      const Duration worth = gain(view, job);
+      const Duration worth = gain(view, jobs, job);
       if (worth <= most || view.row(job.id).demand.thousandths() > left) continue;
       most = worth;
       best = &job;
@@ -202,6 +214,20 @@ TEST(OptimusRule, IsKeptOnRandomHistories) {
     grants += policy.grants();
   }
   EXPECT_GT(grants, seeds * 80);
+}
+
+// Two take the quota one after the other, and the elastic one has what is left of it.
+TEST(Optimus, SharesAQuotaOutAmongTheJobsOfOnePlan) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 12);
+  cluster.set_quota("limited", 6);
+  const auto policy = testing::policy("optimus");
+  const JobId fixed = cluster.submit(JobBuilder().replicas(2).preemptible().group("limited"), 1e5);
+  const JobId elastic = cluster.submit(
+      JobBuilder().replicas(1, 9).preemptible().group("limited").estimate(1000), 1e5);
+  cluster.carry_out(cluster.ask_optimize(*policy));
+  EXPECT_EQ(cluster.replicas(fixed), 2);
+  EXPECT_EQ(cluster.replicas(elastic), 4);
 }
 
 // Far more jobs than can run, nodes that go and come back, priorities that come late.
