@@ -249,6 +249,14 @@ void Easy::follow_beside(std::size_t mark) {
     beside_.reduce(node, gang_.trial().index().at(node));
 }
 
+// A plan names nodes: on one of the head's a part could come to lie on a device that is to be the
+// head's.
+bool Easy::is_where_head_will_be(std::span<const NodeCount> nodes) const {
+  return std::ranges::any_of(nodes, [&](const NodeCount& at) {
+    return std::ranges::find(ends_.fit(), at.node, &NodeCount::node) != ends_.fit().end();
+  });
+}
+
 bool Easy::start_beside(const ClusterView& view,
                         const WaitEntry& entry,
                         Reservation& reserved,
@@ -303,6 +311,7 @@ bool Easy::start_long(const ClusterView& view,
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
+  if (row.has_parts() && is_where_head_will_be(nodes)) return false;
   const std::size_t mark = gang_.trial().mark();
   gang_.start_on(entry.job, nodes, plan);
   for (const NodeCount& at : nodes) beside_.take(at, row.demand);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/sparse_array.hpp"
@@ -121,6 +122,7 @@ class Easy : public Policy {
   void look_beside(const ClusterView& view, Reservation& reserved);
   void follow_beside(std::size_t mark);
   void backfill(const ClusterView& view, JobId head, std::size_t place, Plan& plan);
+  bool is_where_head_will_be(std::span<const NodeCount> nodes) const;
   bool start_beside(const ClusterView& view,
                     const WaitEntry& entry,
                     Reservation& reserved,

@@ -213,6 +213,22 @@ TEST(Easy, PartsOfDevicesThatEndAreNoWholeOnes) {
   EXPECT_TRUE(runs(cluster, submit_and_ask(cluster, *easy, job().estimate(400), 1000)));
 }
 
+// Of two devices one is half taken for long; the other one will be the head's. A small part would
+// fit best beside what is on that now.
+TEST(Easy, ALongPartKeepsClearOfTheDeviceThatWillBeTheHeads) {
+  for (const char* reserve_nodes : {"false", "true"}) {
+    FakeCluster cluster;
+    cluster.add_nodes(1, 2);
+    const auto easy = policy("easy", {{"reserve_nodes", reserve_nodes}});
+    submit_and_ask(cluster, *easy, job().share(500).estimate(4000), 4000);
+    submit_and_ask(cluster, *easy, job().share(600).estimate(300), 300);
+    EXPECT_FALSE(runs(cluster, submit_and_ask(cluster, *easy, job().estimate(100), 100)));
+    EXPECT_FALSE(
+        runs(cluster, submit_and_ask(cluster, *easy, job().share(300).estimate(600), 600)));
+    EXPECT_TRUE(runs(cluster, submit_and_ask(cluster, *easy, job().share(300).estimate(300), 300)));
+  }
+}
+
 TEST(Easy, HighPriorityPushesOutPreemptibleJobs) {
   FakeCluster cluster;
   cluster.add_nodes(1, 4);
