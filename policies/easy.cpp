@@ -249,12 +249,26 @@ void Easy::follow_beside(std::size_t mark) {
     beside_.reduce(node, gang_.trial().index().at(node));
 }
 
-// A plan names nodes: on one of the head's a part could come to lie on a device that is to be the
-// head's.
-bool Easy::is_where_head_will_be(std::span<const NodeCount> nodes) const {
+// A plan names nodes: on one of the head's each part may come to lie on a device that is in use now
+// and is to be the head's. So many whole ones are left beside it at least.
+bool Easy::may_break_up(const Reservation& reserved, std::span<const NodeCount> nodes) const {
   return std::ranges::any_of(nodes, [&](const NodeCount& at) {
-    return std::ranges::find(ends_.fit(), at.node, &NodeCount::node) != ends_.fit().end();
+    const auto head = std::ranges::find(ends_.fit(), at.node, &NodeCount::node);
+    if (head == ends_.fit().end()) return false;
+    const auto parts = std::ranges::find(reserved.parts, at.node, &NodeCount::node);
+    const std::int32_t before = parts == reserved.parts.end() ? 0 : parts->replicas;
+    return ends_.left_at(*head).devices < before + at.replicas;
   });
+}
+
+void Easy::note_parts(std::span<const NodeCount> nodes, Reservation& reserved) {
+  for (const NodeCount& at : nodes) {
+    const auto parts = std::ranges::find(reserved.parts, at.node, &NodeCount::node);
+    if (parts == reserved.parts.end())
+      reserved.parts.push_back(at);
+    else
+      parts->replicas += at.replicas;
+  }
 }
 
 bool Easy::start_beside(const ClusterView& view,
@@ -311,7 +325,8 @@ bool Easy::start_long(const ClusterView& view,
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
-  if (row.has_parts() && is_where_head_will_be(nodes)) return false;
+  if (row.has_parts() && may_break_up(reserved, nodes)) return false;
+  if (row.has_parts()) note_parts(nodes, reserved);
   const std::size_t mark = gang_.trial().mark();
   gang_.start_on(entry.job, nodes, plan);
   for (const NodeCount& at : nodes) beside_.take(at, row.demand);

@@ -54,9 +54,10 @@ class Easy : public Policy {
   /// The head's claim on the future.
   struct Reservation {
     Instant shadow = Instant::never();
-    std::int64_t extra = 0;      ///< Devices beside the head at the shadow time.
-    bool by_node = false;        ///< `extra` is not enough: later jobs must fit in `beside_`.
-    bool looked_beside = false;  ///< `beside_` is ready.
+    std::int64_t extra = 0;        ///< Devices beside the head at the shadow time.
+    bool by_node = false;          ///< `extra` is not enough: later jobs must fit in `beside_`.
+    bool looked_beside = false;    ///< `beside_` is ready.
+    std::vector<NodeCount> parts;  ///< Of devices, that long jobs were given since.
     JobId head;
     Instant now;
 
@@ -122,7 +123,8 @@ class Easy : public Policy {
   void look_beside(const ClusterView& view, Reservation& reserved);
   void follow_beside(std::size_t mark);
   void backfill(const ClusterView& view, JobId head, std::size_t place, Plan& plan);
-  bool is_where_head_will_be(std::span<const NodeCount> nodes) const;
+  bool may_break_up(const Reservation& reserved, std::span<const NodeCount> nodes) const;
+  static void note_parts(std::span<const NodeCount> nodes, Reservation& reserved);
   bool start_beside(const ClusterView& view,
                     const WaitEntry& entry,
                     Reservation& reserved,
