@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
-#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 
@@ -72,24 +71,17 @@ std::int32_t Optimus::beyond(const JobRow& row, std::int32_t replicas) {
   return replicas == 0 ? 0 : std::max(0, devices_at(row, replicas) - row.devices_held);
 }
 
-/// Beside what the plan gives others of its quotas. What they give up counts when it is gone.
+/// Beside what the plan gives others of its quotas.
 bool Optimus::quota_allows(const ClusterView& view,
                            const Sized& sized,
                            std::int32_t replicas) const {
   const JobRow& row = view.row(sized.id);
-  std::int32_t others = 0;
-  for (const auto& quota :
-       {std::pair(false, row.quota_group), std::pair(true, row.quota_namespace)})
-    if (const auto given = given_.find(quota); given != given_.end())
-      others = std::max(others, given->second - beyond(row, sized.replicas));
+  const std::int32_t others = given_.of_others(row, beyond(row, sized.replicas));
   return view.quota_allows(sized.id, devices_at(row, replicas) + others);
 }
 
 void Optimus::note_given(const JobRow& row, std::int32_t before, std::int32_t replicas) {
-  const std::int32_t more = beyond(row, replicas) - beyond(row, before);
-  if (more == 0) return;
-  if (row.quota_group != kNoQuota) given_[{false, row.quota_group}] += more;
-  if (row.quota_namespace != kNoQuota) given_[{true, row.quota_namespace}] += more;
+  given_.add(row, beyond(row, replicas) - beyond(row, before));
 }
 
 /// Gives the job its minimum if as much is left, in thousandths; whether it got it.

@@ -10,6 +10,7 @@
 #include "policies/closed_nodes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/misfits.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 
@@ -77,8 +78,7 @@ class Optimus : public Policy {
   ClosedNodes closed_;
   Misfits misfits_;
   GangTrial placer_;
-  /// Devices that the plan gives jobs beyond what they hold: of a namespace or a group, by number.
-  std::map<std::pair<bool, std::uint32_t>, std::int32_t> given_;
+  QuotaGains given_;
 };
 
 }  // namespace orrery::policies

@@ -1,13 +1,11 @@
 #include "policies/orrery_policy.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
-#include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -45,21 +43,13 @@ Plan OrreryPolicy::allocate(const JobView& /*job*/, const ClusterView& view) {
 bool OrreryPolicy::quota_allows(const ClusterView& view,
                                 const JobRow& row,
                                 std::int32_t replicas) const {
-  std::int32_t devices = devices_of(row, replicas);
-  std::int32_t others = 0;
-  for (const auto& quota :
-       {std::pair(false, row.quota_group), std::pair(true, row.quota_namespace)})
-    if (const auto given = given_.find(quota); given != given_.end())
-      others = std::max(others, given->second);
-  return view.quota_allows(row.id, devices + others);
+  return view.quota_allows(row.id, devices_of(row, replicas) + given_.of_others(row));
 }
 
 /// The plan gives the job so many replicas. What it gives up counts when it is gone.
 void OrreryPolicy::note_given(const JobRow& row, std::int32_t replicas) {
   const std::int32_t more = devices_of(row, replicas) - row.devices_held;
-  if (more <= 0) return;
-  if (row.quota_group != kNoQuota) given_[{false, row.quota_group}] += more;
-  if (row.quota_namespace != kNoQuota) given_[{true, row.quota_namespace}] += more;
+  if (more > 0) given_.add(row, more);
 }
 
 /// Places the chosen option, or the next smaller one that finds room; false where none does. On as

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/plan/policy.hpp"
@@ -14,6 +12,7 @@
 #include "policies/orrery_speeds.hpp"
 #include "policies/pollux_jobs.hpp"
 #include "policies/price_shares.hpp"
+#include "policies/quotas.hpp"
 #include "policies/work_values.hpp"
 
 namespace orrery::policies {
@@ -158,8 +157,7 @@ class OrreryPolicy : public Policy {
   EmptyKinds empty_kinds_;
   PriceShares shares_;
   WorkValues work_values_;
-  /// Devices that the plan adds, by quota: of a group, or (true) of a namespace.
-  std::map<std::pair<bool, std::uint32_t>, std::int32_t> given_;
+  QuotaGains given_;
   ShareProblem problem_;
   std::vector<KindAndSize> where_;  ///< Of each option.
   std::vector<Sharer> sharers_;

@@ -1,7 +1,10 @@
 // Which jobs some quota limits, alone or together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <utility>
 
 #include "core/job/row.hpp"
 
@@ -20,5 +23,31 @@ inline bool share_quota(const JobRow& a, const JobRow& b) {
   return (a.quota_group != kNoQuota && a.quota_group == b.quota_group) ||
          (a.quota_namespace != kNoQuota && a.quota_namespace == b.quota_namespace);
 }
+
+/// Devices that one plan gives jobs of each quota beyond what they hold. What it takes from others
+/// counts when it is gone, and so not here.
+class QuotaGains {
+ public:
+  void clear() { gains_.clear(); }
+
+  void add(const JobRow& row, std::int32_t more) {
+    if (row.quota_group != kNoQuota) gains_[{false, row.quota_group}] += more;
+    if (row.quota_namespace != kNoQuota) gains_[{true, row.quota_namespace}] += more;
+  }
+
+  /// The most that others of one of the job's quotas are given. `own`: what was added for itself.
+  std::int32_t of_others(const JobRow& row, std::int32_t own = 0) const {
+    std::int32_t most = 0;
+    for (const Quota& quota : {Quota{false, row.quota_group}, Quota{true, row.quota_namespace}})
+      if (const auto gains = gains_.find(quota); gains != gains_.end())
+        most = std::max(most, gains->second - own);
+    return most;
+  }
+
+ private:
+  using Quota = std::pair<bool, std::uint32_t>;  ///< Of a namespace, not a group; its number.
+
+  std::map<Quota, std::int32_t> gains_;
+};
 
 }  // namespace orrery::policies

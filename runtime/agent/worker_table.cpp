@@ -57,7 +57,8 @@ WorkerTable::Found WorkerTable::adopt(
 }
 
 /// Kills what runs of workers whose folders are gone: nobody knows of these, so that their ranks
-/// would run a second time elsewhere. Returns how many there were; not before nothing is found.
+/// would run a second time elsewhere. Returns how many there were; not before nothing is found, but
+/// for what the kernel does not let go within five seconds.
 std::size_t WorkerTable::end_strays() const {
   // A look can miss a process that is made meanwhile. The kernel may not let one go.
   constexpr int kClearLooks = 3;

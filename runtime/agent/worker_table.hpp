@@ -44,7 +44,7 @@ class WorkerTable {
   struct Found {
     std::vector<AgentWorker> living;
     std::vector<EndedWorker> ended;
-    std::size_t strays = 0;  ///< Workers without a folder; nothing is left of them.
+    std::size_t strays = 0;  ///< Workers without a folder, which were killed.
   };
 
   /// `waits_for_hello`: whether that worker, whose program runs, is ready only once it says hello.

@@ -55,9 +55,11 @@ class HistoryFold {
     out.group = *job.spec->group;
     out.state = status.phase;
     out.reason = status.reason;
-    // That of a job which is deleted tells how far it is gone.
-    if (!job.deleted) out.message = std::move(status.message);
-    if (job.deleted && out.message.empty()) out.message = "deleted";
+    // While a job is deleted its status tells how far it is gone.
+    if (!job.deleted)
+      out.message = std::move(status.message);
+    else if (out.message.empty())
+      out.message = "deleted";
     out.submitted = status.submitted;
     out.started = job.started_at;
     out.ended = job.finished_at;

@@ -59,6 +59,15 @@ class AdoptionTest : public AgentTest {
     }));
   }
 
+  /// Tells the first worker to end, and to be killed soon.
+  void stop_first() {
+    WorkerStop stop;
+    stop.rank = stop.birth_rank = Rank{0};
+    stop.node = NodeId{0};
+    stop.incarnation = Incarnation{1};
+    controller_.order(StopWorkers{kJob, Generation{1}, Duration::milliseconds(200), {stop}});
+  }
+
   pid_t stray() const { return std::stoi(line_of(path("stray"))); }
 
   /// Ends the agent without a word, and has another one start.
@@ -213,11 +222,7 @@ TEST_F(AdoptionTest, AWorkerWithoutAFolderIsStoppedAsOthersAre) {
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const std::string folder = agent_.folder_of("7-1-0");
   ASSERT_TRUE(eventually([&] { return !std::filesystem::exists(folder); }));
-  WorkerStop stop;
-  stop.rank = stop.birth_rank = Rank{0};
-  stop.node = NodeId{0};
-  stop.incarnation = Incarnation{1};
-  controller_.order(StopWorkers{kJob, Generation{1}, Duration::milliseconds(200), {stop}});
+  stop_first();
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_FALSE(runs(std::stoi(line_of(path("worker")))));
 }
@@ -239,11 +244,7 @@ TEST_F(AdoptionTest, StopKillsWhoIgnoresIt) {
   start("trap '' TERM; echo up; exec sleep 1000");
   line_of(agent_.folder_of("7-1-0") + "/log");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
-  WorkerStop stop;
-  stop.rank = stop.birth_rank = Rank{0};
-  stop.node = NodeId{0};
-  stop.incarnation = Incarnation{1};
-  controller_.order(StopWorkers{kJob, Generation{1}, Duration::milliseconds(200), {stop}});
+  stop_first();
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller_.exit_code_of(kJob), 128 + SIGKILL);
 }
