@@ -6,6 +6,7 @@
 #include "core/base/amount_text.hpp"
 #include "core/job/phase.hpp"
 #include "core/queues/queue_text.hpp"
+#include "core/queues/vain_wants.hpp"
 
 namespace orrery {
 namespace {
@@ -19,6 +20,34 @@ std::string devices_text(std::int64_t thousandths) {
 }
 
 }  // namespace
+
+std::vector<QueueUse> queue_wants(const State& state,
+                                  const QueueTree& tree,
+                                  const QueueLoads& loads,
+                                  const QueueScale& scale) {
+  if (state.quotas.empty() && !tree.may_bar()) return loads.wants(scale);
+  const bool sizes_jobs = tree.spec().sizes_jobs;
+  VainWants vain(loads, scale);
+  const auto allowed = [&](const QueueJob& known, const JobState& job) {
+    return within_quotas(known, job.row, *job.spec, sizes_jobs, [&](std::int32_t devices) {
+      return state.quota_allows(job, devices);
+    });
+  };
+  for (const JobId id : state.holding()) {
+    if (state.quotas.empty()) break;
+    const JobState& job = state.job(id);
+    const QueueJob known = queue_job(tree, job.row, *job.spec, sizes_jobs);
+    vain.look_holding(known, allowed(known, job));
+  }
+  state.waiting.for_each([&](const WaitEntry& entry) {
+    const JobState& job = state.job(entry.job);
+    if (!vain.looks_at(tree.queue_of(*job.spec->group))) return true;
+    const QueueJob known = queue_job(tree, job.row, *job.spec, sizes_jobs);
+    vain.look_waiting(known, use_at(job.row, *job.spec, job.row.min_replicas), allowed(known, job));
+    return true;
+  });
+  return loads.wants(scale, vain.found());
+}
 
 void QueueStandings::look(const State& state) {
   const std::string& text = state.settings.queues;
@@ -37,7 +66,7 @@ void QueueStandings::look(const State& state) {
       p.loads.add(queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs));
   });
   p.scale = p.loads.scale(state.ledger.devices_usable(), state.ledger.free());
-  p.shares = queue_shares(p.tree, p.scale, p.loads.wants(p.scale));
+  p.shares = queue_shares(p.tree, p.scale, queue_wants(state, p.tree, p.loads, p.scale));
 }
 
 QueueStanding QueueStandings::standing(std::uint32_t queue, std::int32_t depth) const {

@@ -45,6 +45,13 @@ struct QueueStanding {
   }
 };
 
+/// By queue: what its jobs ask for, less what they ask for in vain (VainWants). The loads are those
+/// of all live jobs.
+std::vector<QueueUse> queue_wants(const State& state,
+                                  const QueueTree& tree,
+                                  const QueueLoads& loads,
+                                  const QueueScale& scale);
+
 /// What can be said of the queues that the settings name. Shares are those of now: weights as
 /// written, without past use and turns, which only the policy knows.
 class QueueStandings {

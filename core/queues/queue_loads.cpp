@@ -31,6 +31,14 @@ QueueUse use_at(const JobRow& row, const JobSpec& spec, std::int32_t replicas) {
   return out;
 }
 
+std::int32_t asked_replicas(const JobRow& row, const JobSpec& spec, bool sizes_jobs) {
+  std::int32_t size = row.min_replicas;
+  if (row.preemptible)
+    size = sizes_jobs ? row.max_replicas
+                      : std::clamp(rigid_replicas(spec), row.min_replicas, row.max_replicas);
+  return std::max(size, row.replicas);
+}
+
 QueueJob queue_job(const QueueTree& tree, const JobRow& row, const JobSpec& spec, bool sizes_jobs) {
   QueueJob job;
   job.queue = tree.queue_of(*spec.group);
@@ -43,11 +51,7 @@ QueueJob queue_job(const QueueTree& tree, const JobRow& row, const JobSpec& spec
     if (!row.has_parts()) job.use.devices = std::int64_t{row.devices_held} * 1000;
   }
   if (!job.holds && !job.waits) return job;
-  std::int32_t size = row.min_replicas;
-  if (row.preemptible)
-    size = sizes_jobs ? row.max_replicas
-                      : std::clamp(rigid_replicas(spec), row.min_replicas, row.max_replicas);
-  job.want = use_at(row, spec, std::max(size, row.replicas));
+  job.want = use_at(row, spec, asked_replicas(row, spec, sizes_jobs));
   job.want.devices = std::max(job.want.devices, job.use.devices);
   return job;
 }
@@ -99,12 +103,17 @@ QueueScale QueueLoads::scale(std::int64_t devices_usable, const FreeIndex& free)
           tree_.spec().memory};
 }
 
-std::vector<QueueUse> QueueLoads::wants(const QueueScale& scale) const {
+std::vector<QueueUse> QueueLoads::wants(const QueueScale& scale,
+                                        std::span<const QueueJob> vain) const {
   __extension__ using Wide = __int128;
+  std::map<std::pair<std::uint32_t, std::string_view>, QueueUse> less;
+  for (const QueueJob& job : vain) less[{job.queue, job.user}] += job.want;
   std::vector<QueueUse> out(queues_.size());
   for (const auto& [key, user] : users_) {
     if (!tree_.node(key.first).is_leaf()) continue;
     QueueUse want = user.want;
+    if (const auto found = less.find({key.first, key.second}); found != less.end())
+      want -= found->second;
     const std::int64_t wanted = scale.dominant(want);
     const std::int64_t most = tree_.user_most(key.first, key.second, scale.total());
     if (wanted > most)
@@ -142,9 +151,10 @@ std::optional<QueueBlock> QueueLoads::block(const QueueScale& scale,
                                             const QueueUse& more) const {
   const std::int64_t total = scale.total();
   for (std::uint32_t queue = job.queue; queue != 0; queue = tree_.node(queue).parent) {
+    const std::int64_t most = tree_.most(queue, total);
     QueueUse then = queues_[queue].use;
     then += more;
-    if (scale.dominant(then) > tree_.most(queue, total))
+    if (most != INT64_MAX && scale.dominant(then) > most)
       return QueueBlock{QueueCause::Limit, queue};
     if (!tree_.limits_users(queue)) continue;
     then = use_of(queue, job.user);
@@ -161,6 +171,22 @@ std::optional<QueueBlock> QueueLoads::block(const QueueScale& scale,
       then_reserved > reserved(scale, job.queue, {}))
     return QueueBlock{QueueCause::Guarantee, job.queue};
   return std::nullopt;
+}
+
+bool QueueLoads::is_barred(const QueueScale& scale,
+                           const QueueJob& job,
+                           const QueueUse& gang) const {
+  if (const auto keeps = block(scale, job, gang);
+      keeps && (keeps->cause == QueueCause::Guarantee || keeps->queue == job.queue))
+    return true;
+  // Other queues may give way below a limit that they have in common, if it is wide enough at all.
+  const std::int64_t alone = scale.dominant(gang);
+  const std::int64_t total = scale.total();
+  for (std::uint32_t queue = tree_.node(job.queue).parent; queue != 0;
+       queue = tree_.node(queue).parent)
+    if (alone > tree_.most(queue, total) || alone > tree_.user_most(queue, job.user, total))
+      return true;
+  return false;
 }
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,8 +33,11 @@ struct QueueJob {
 /// What a job of so many replicas of its elastic role takes, all roles together.
 QueueUse use_at(const JobRow& row, const JobSpec& spec, std::int32_t replicas);
 
-/// `sizes_jobs`: whether the policy gives jobs more than they start with, so that they ask for
-/// their most.
+/// How many replicas of its elastic role a job asks for in all. `sizes_jobs`: whether the policy
+/// gives jobs more than they start with, so that they ask for their most.
+std::int32_t asked_replicas(const JobRow& row, const JobSpec& spec, bool sizes_jobs);
+
+/// `sizes_jobs`: as above.
 QueueJob queue_job(const QueueTree& tree, const JobRow& row, const JobSpec& spec, bool sizes_jobs);
 
 /// What keeps a job from holding more.
@@ -79,14 +83,23 @@ class QueueLoads {
   /// What there is to share: usable devices, and of the rest what is free and what jobs hold.
   QueueScale scale(std::int64_t devices_usable, const FreeIndex& free) const;
 
-  /// By queue: what its jobs ask for, of each user no more than the queue lets it have.
-  std::vector<QueueUse> wants(const QueueScale& scale) const;
+  /// How many queues there are, with the whole.
+  std::size_t queues() const { return queues_.size(); }
+
+  /// By queue: what its jobs ask for, of each user no more than the queue lets it have. `vain`:
+  /// jobs among them, each with as much of its `want` as does not count (VainWants).
+  std::vector<QueueUse> wants(const QueueScale& scale, std::span<const QueueJob> vain = {}) const;
 
   /// What keeps the job from holding `more` beside what is counted, whatever others ask for: limits
   /// of queues and users and, for a job that cannot be taken from, guarantees of others.
   std::optional<QueueBlock> block(const QueueScale& scale,
                                   const QueueJob& job,
                                   const QueueUse& more) const;
+
+  /// Whether nothing that jobs of other queues gave up would let the waiting job start: a limit of
+  /// its own queue, or of its user there, keeps it, or a limit above that is less than `gang`
+  /// alone, or, where it cannot be taken from, what is guaranteed to others.
+  bool is_barred(const QueueScale& scale, const QueueJob& job, const QueueUse& gang) const;
 
  private:
   struct Queue {

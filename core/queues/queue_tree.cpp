@@ -212,6 +212,13 @@ std::int64_t QueueTree::user_most(std::uint32_t queue,
   return spec.user_limit ? spec.user_limit->of(total) : INT64_MAX;
 }
 
+bool QueueTree::may_bar() const {
+  return std::any_of(order_.begin(), order_.end(), [&](std::uint32_t queue) {
+    const QueueSpec& spec = nodes_[queue].spec;
+    return spec.limit || spec.borrow || limits_users(queue) || spec.guarantee != QueueAmount{};
+  });
+}
+
 std::vector<std::int64_t> QueueTree::guarantees(std::int64_t total) const {
   std::vector<std::int64_t> out(size(), 0);
   for (auto queue = order_.rbegin(); queue != order_.rend(); ++queue) {

@@ -84,6 +84,10 @@ class QueueTree {
     return nodes_[queue].spec.user_limit.has_value() || !nodes_[queue].spec.users.empty();
   }
 
+  /// Whether anything but quotas and the size of the cluster can ever keep a job waiting: limits of
+  /// queues or users, or guarantees.
+  bool may_bar() const;
+
   /// What is guaranteed to the queue, or to those below it together, whichever is more.
   std::vector<std::int64_t> guarantees(std::int64_t total) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/queues/vain_wants.hpp"
 #include "policies/changes.hpp"
 
 namespace orrery::policies {
@@ -120,13 +121,36 @@ void QueueBooks::pass(Instant now) {
   as_of_ = std::max(as_of_, now);
 }
 
+// What was dealt for jobs that nothing keeps but a quota or their own queue would be idle.
+void QueueBooks::sum_wants(const ClusterView& view) {
+  VainWants vain(loads_, scale_);
+  const auto allowed = [&](const QueueJob& known, const JobView& job) {
+    return within_quotas(
+        known, job.row, job.spec, tree_.spec().sizes_jobs, [&](std::int32_t devices) {
+          return view.quota_allows(job.row.id, devices);
+        });
+  };
+  for (const std::uint32_t leaf : leaves_) {
+    for (const JobId id : jobs_[leaf].holding)
+      if (view.row(id).preemptible && view.row(id).replicas < view.row(id).max_replicas)
+        vain.look_holding(job(id), allowed(job(id), view.job(id)));
+    jobs_[leaf].waiting.for_each([&](const WaitEntry& entry) {
+      const JobView waits = view.job(entry.job);
+      vain.look_waiting(job(entry.job),
+                        use_at(waits.row, waits.spec, waits.row.min_replicas),
+                        allowed(job(entry.job), waits));
+      return vain.looks_at(leaf);
+    });
+  }
+  wants_ = loads_.wants(scale_, vain.found());
+}
+
 void QueueBooks::deal() {
-  const std::vector<QueueUse> wants = loads_.wants(scale_);
-  fair_ = queue_shares(tree_, scale_, wants, weights_);
+  fair_ = queue_shares(tree_, scale_, wants_, weights_);
   std::vector<std::int64_t> credits(tree_.size(), 0);
   const std::int64_t span = tree_.spec().patience.ns / Duration::milliseconds(1).ns;
   for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) credits[queue] = owed_[queue] / span;
-  shares_ = queue_shares(tree_, scale_, wants, weights_, turn_, credits);
+  shares_ = queue_shares(tree_, scale_, wants_, weights_, turn_, credits);
 }
 
 void QueueBooks::begin(const ClusterView& view) {
@@ -141,6 +165,7 @@ void QueueBooks::begin(const ClusterView& view) {
   pass(view.now());
   guarantees_ = tree_.guarantees(scale_.total());
   weights_ = usage_.weights(scale_.total());
+  sum_wants(view);
   deal();
 }
 

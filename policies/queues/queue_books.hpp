@@ -132,6 +132,7 @@ class QueueBooks {
   void rebuild(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void forget(JobId id);
+  void sum_wants(const ClusterView& view);
   void deal();
   void pass(Instant now);
 
@@ -151,6 +152,7 @@ class QueueBooks {
   std::vector<QueueJobs> jobs_;        ///< By queue.
   std::vector<JobId> touched_;         ///< In any queue, the last of them.
   std::uint64_t touched_from_ = 0;     ///< Before them.
+  std::vector<QueueUse> wants_;        ///< By queue.
   std::vector<std::int64_t> weights_;  ///< By queue.
   std::vector<std::int64_t> shares_;   ///< By queue.
   std::vector<std::int64_t> held_;     ///< By queue, from the last plan on.

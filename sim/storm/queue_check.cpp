@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/control/queue_standings.hpp"
 #include "core/control/state_view.hpp"
 #include "core/job/phase.hpp"
 #include "core/queues/queue_text.hpp"
@@ -109,7 +110,7 @@ void QueueCheck::check_limits(const Picture& after) {
 bool QueueCheck::could_start(const Picture& now, const State& state, const JobState& job) const {
   const StateView view(state, {}, false);
   const std::vector<std::int64_t> shares =
-      queue_shares(*tree_, now.scale, now.loads.wants(now.scale));
+      queue_shares(*tree_, now.scale, queue_wants(state, *tree_, now.loads, now.scale));
   const QueueJob own = queue_job(*tree_, job.row, *job.spec, false);
   CapacityTrial trial;
   trial.sync(state.ledger.free());

@@ -10,6 +10,7 @@
 
 #include "core/queues/queue_loads.hpp"
 #include "core/queues/queue_text.hpp"
+#include "core/queues/vain_wants.hpp"
 #include "policies/registry.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/policies/contract_scope.hpp"
@@ -97,7 +98,21 @@ class QueueJudge {
     });
     QueueScale scale;
     scale.capacity.devices = view.devices_usable() * 1000;
-    const std::vector<std::int64_t> shares = queue_shares(tree_, scale, loads.wants(scale));
+    VainWants vain(loads, scale);
+    const auto allowed = [&](JobId id) {
+      const JobView it = view.job(id);
+      return within_quotas(
+          known(view, id), it.row, it.spec, tree_.spec().sizes_jobs, [&](std::int32_t devices) {
+            return view.quota_allows(id, devices);
+          });
+    };
+    for (const JobId id : view.holding()) vain.look_holding(known(view, id), allowed(id));
+    for (const JobId id : waiting) {
+      const JobView it = view.job(id);
+      vain.look_waiting(known(view, id), use_at(it.row, it.spec, it.row.min_replicas), allowed(id));
+    }
+    const std::vector<std::int64_t> shares =
+        queue_shares(tree_, scale, loads.wants(scale, vain.found()));
     const std::vector<std::int64_t> guarantees = tree_.guarantees(scale.total());
     std::vector<bool> denied(tree_.size(), false);
     for (std::uint32_t queue = 1; queue < tree_.size(); ++queue)

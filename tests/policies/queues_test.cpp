@@ -271,6 +271,63 @@ TEST_F(Queues, NothingIsTakenForGrowthThatAQuotaForbids) {
   EXPECT_EQ(cluster_.replicas(wide), 12) << "nothing is idle for what may not grow";
 }
 
+// Elastic jobs grow into what a queue would be dealt for jobs that nobody else can help.
+TEST_F(Queues, WhatIsAskedForInVainIsLentToGrow) {
+  struct Case {
+    const char* tree;
+    const char* why;
+  };
+
+  for (const auto& [tree, why] : {Case{"a limit=8; b", "the limit of its queue"},
+                                  Case{"a user_limit=8; b", "its user's limit"},
+                                  Case{"p limit=3; a parent=p; b", "less above than it needs"}}) {
+    SCOPED_TRACE(why);
+    cluster_ = FakeCluster();
+    cluster_.add_nodes(2, 8);
+    use("fit", tree);
+    if (std::string_view(tree).starts_with("a")) submit(1, in("a").devices(6).preemptible());
+    submit(1, in("a").devices(4).preemptible());
+    const JobId wide = submit(1, in("b").replicas(1, 16).preemptible()).front();
+    for (int i = 0; i < 4; ++i) pass(60);
+    EXPECT_EQ(held("a") + cluster_.replicas(wide), 16);
+    EXPECT_LE(held("a"), 6);
+  }
+}
+
+TEST_F(Queues, WhatAQuotaForbidsIsLentToGrow) {
+  use("fit", "a; b");
+  cluster_.set_quota("a", 4);
+  submit(1, in("a").replicas(1, 16).preemptible());
+  submit(1, in("a").devices(8).preemptible());
+  const JobId wide = submit(1, in("b").replicas(1, 16).preemptible()).front();
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(held("a"), 4);
+  EXPECT_EQ(cluster_.replicas(wide), 12);
+}
+
+// Fixed jobs hold four of the eight that are not guaranteed; another five would be too many.
+TEST_F(Queues, WhatIsGuaranteedToOthersIsNotKeptForAFixedJob) {
+  use("fit", "a; b guarantee=8; c weight=0");
+  submit(1, in("a").devices(4));
+  submit(1, in("a").devices(5));
+  const JobId wide = submit(1, in("c").replicas(1, 16).preemptible()).front();
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 12);
+}
+
+TEST_F(Queues, AJobThatOthersKeepBelowALimitAboveIsHelped) {
+  use("fit", "p limit=8; a parent=p; b parent=p; c");
+  submit(1, in("b").replicas(1, 16).preemptible());
+  submit(1, in("c").replicas(1, 16).preemptible());
+  pass(60);
+  pass(60);
+  const JobId late = submit(1, in("a").devices(4).preemptible()).front();
+  pass(60);
+  pass(60);
+  EXPECT_TRUE(cluster_.row(late).holds);
+  EXPECT_EQ(held("b"), 4);
+}
+
 TEST_F(Queues, AGangWiderThanItsShareRunsInTurn) {
   use("fifo", "patience=600s; a; b");
   submit(30, in("b").preemptible());

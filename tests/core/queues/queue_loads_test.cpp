@@ -63,12 +63,31 @@ TEST_F(QueueLoadsTest, WhatIsGuaranteedToOthersIsBorrowedByJobsThatGiveItBack) {
       << "there is no room for it beside the other, whatever is guaranteed";
 }
 
+TEST_F(QueueLoadsTest, AJobIsBarredByWhatNoOtherQueueCanChange) {
+  loads_.add(job("a1", "alice", 4));
+  loads_.add(job("a2", "alice", 5));
+  const auto barred = [&](const QueueJob& job, std::int64_t gang) {
+    return loads_.is_barred(scale_, job, {gang * 1000, 0, 0});
+  };
+  EXPECT_TRUE(barred(job("a1", "alice", 0), 1)) << "its user's limit in its own queue";
+  EXPECT_FALSE(barred(job("a1", "carol", 0), 4)) << "a2 may give way below the limit of both";
+  EXPECT_TRUE(barred(job("a2", "carol", 0), 11)) << "the limit above is less than it alone";
+  EXPECT_TRUE(barred(job("default", "bob", 0, true), 9))
+      << "it may not borrow what is guaranteed to b";
+}
+
 TEST_F(QueueLoadsTest, WantsOfAUserEndAtItsLimit) {
   loads_.add(job("a1", "alice", 4));
   QueueJob waits = job("a1", "alice", 0);
   waits.want.devices = 9'000;
   loads_.add(waits);
   EXPECT_EQ(loads_.wants(scale_)[waits.queue].devices, 4'000);
+  waits.want.devices = 7'000;
+  EXPECT_EQ(loads_.wants(scale_, std::span(&waits, 1))[waits.queue].devices, 4'000)
+      << "what it asks for in vain does not count, what is left is still too much";
+  waits.want.devices = 9'000;
+  loads_.remove(job("a1", "alice", 4));
+  EXPECT_EQ(loads_.wants(scale_, std::span(&waits, 1))[waits.queue].devices, 0);
 }
 
 }  // namespace
