@@ -28,9 +28,14 @@ double LiveJob::safe_at(Instant now, Duration interval) const {
 
 std::int32_t LiveJob::ready_elastic() const {
   const RoleIndex elastic = elastic_role(*job.spec);
-  return static_cast<std::int32_t>(
+  const auto ready = static_cast<std::int32_t>(
       std::count_if(workers.begin(), workers.end(), [&](const ModelWorker& w) {
         return w.role == elastic && counts(w);
+      }));
+  if (ready > 0 || parts_done.empty() || !is_whole()) return ready;
+  return static_cast<std::int32_t>(
+      std::count_if(parts_done.begin(), parts_done.end(), [&](std::uint32_t slot) {
+        return slot >> kSlotRoleShift == elastic.value;
       }));
 }
 

@@ -46,9 +46,12 @@ struct ModelWorker {
   Instant hung_until;                  ///< and until when.
 };
 
-/// A place in a job as one number, as `LiveJob::parts_done` has it.
+/// A place in a job as one number, as `LiveJob::parts_done` has it: the role above these bits.
+inline constexpr int kSlotRoleShift = 20;
+
 inline std::uint32_t slot_of(RoleIndex role, std::int32_t local_rank) {
-  return static_cast<std::uint32_t>(role.value) << 20 | static_cast<std::uint32_t>(local_rank);
+  return static_cast<std::uint32_t>(role.value) << kSlotRoleShift |
+         static_cast<std::uint32_t>(local_rank);
 }
 
 /// A role whose failover has been asked of its sub-master and is not done.
@@ -92,7 +95,7 @@ struct LiveJob {
   bool placed = false;               ///< Has workers; see LiveJobs.
   std::unique_ptr<StageRun> stages;  ///< Null: the job sends nothing, or was never formed.
   std::vector<LedRole> led;
-  std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0.
+  std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0, or count as done.
   std::unique_ptr<PolluxJob> pollux;      ///< With timing `pollux`, from the first start on.
 
   /// Work at `now`, at the present rate.
@@ -101,7 +104,9 @@ struct LiveJob {
   /// Work that a crash at `now` leaves: all of it where `interval` is zero, else the last multiple.
   double safe_at(Instant now, Duration interval) const;
 
-  /// Members that are ready, of the elastic role and in all but sub-masters.
+  /// Members that are ready, of the elastic role and in all but sub-masters. Where the elastic role
+  /// has none, since all of it have done their parts, so many: the rest of the work is that of the
+  /// others, who go on as before.
   std::int32_t ready_elastic() const;
   std::uint32_t ready_count() const;
 

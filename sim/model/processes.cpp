@@ -9,6 +9,25 @@ namespace {
 
 constexpr std::int32_t kAborted = 134;  // By SIGABRT: what a process does whose device is gone.
 
+// Whether the end of the worker is an error of its program that its job does not act upon now: then
+// it counts as done, and the others go on. Beyond 127 a signal ended it.
+bool is_set_aside(const LiveJob& job,
+                  const ModelWorker& gone,
+                  WorkerFact fact,
+                  std::int32_t exit_code) {
+  const FailureTrigger trigger = job.job.spec->failover->trigger;
+  if (fact != WorkerFact::Exited || exit_code < 1 || exit_code > 127 ||
+      trigger == FailureTrigger::Now)
+    return false;
+  // The end has come with the last one that is required.
+  return trigger == FailureTrigger::Skip ||
+         std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+           const bool is_it =
+               w.incarnation == gone.incarnation && w.birth_rank == gone.birth_rank;
+           return !is_it && !w.stopping && !job.is_master(w) && job.is_required(w);
+         });
+}
+
 }  // namespace
 
 // --- starts ---
@@ -177,7 +196,7 @@ void Processes::end(LiveJob& job,
   const ModelWorker gone = worker;
   const bool clean = fact == WorkerFact::Exited && exit_code == 0;
   const bool works = gone.generation == job.generation && !job.is_master(gone) && !gone.stopping;
-  if (works && clean) {
+  if (works && (clean || is_set_aside(job, gone, fact, exit_code))) {
     progress_.settle(job);
     if (job.world_size > 0) --job.world_size;
     job.parts_done.push_back(slot_of(gone.role, gone.local_rank));

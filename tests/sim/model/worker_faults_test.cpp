@@ -49,6 +49,61 @@ TEST(WorkerFaults, ACrashTakesTheWorkSinceTheLastCheckpoint) {
   EXPECT_EQ(world.job().worked, 40);
 }
 
+TEST(WorkerFaults, AnErrorThatIsNotActedUponLeavesTheWorkToTheOthers) {
+  for (const FailureTrigger trigger : {FailureTrigger::Skip, FailureTrigger::AtEnd})
+    for (const RecoveryScope scope :
+         {RecoveryScope::Worker, RecoveryScope::Role, RecoveryScope::Job}) {
+      JobSpec spec = train(2);
+      spec.recovery = scope;
+      spec.failover.edit().trigger = trigger;
+      scenarios::Timing timing;
+      timing.checkpoint_interval = Duration::seconds(8);
+      scenarios::Fault crash = worker_fault(20, FaultKind::Crash, 1);
+      crash.exit_code = 7;
+      WorldHarness world = two_workers({crash}, spec, timing);
+      world.pass_to(0);
+      world.start(1, 0, 1);
+      world.pass_to(20);
+      EXPECT_EQ(world.job().lost, 0);
+      world.pass_to(50);
+      EXPECT_EQ(world.done(), 70) << "40 by both, 30 by the one that is left";
+      world.pass_to(90);
+      ASSERT_THAT(world.reported(WorkerFact::Exited), SizeIs(2));
+      EXPECT_EQ(world.reported(WorkerFact::Exited)[1].first, 80);
+      EXPECT_EQ(world.reported(WorkerFact::Exited)[1].second.exit_code, 0);
+    }
+}
+
+TEST(WorkerFaults, AnErrorIsActedUponWhereItsJobHasNobodyLeft) {
+  JobSpec spec = train(1);
+  spec.recovery = RecoveryScope::Job;
+  spec.failover.edit().trigger = FailureTrigger::AtEnd;
+  scenarios::Timing timing;
+  timing.checkpoint_interval = Duration::seconds(8);
+  scenarios::Fault crash = worker_fault(20, FaultKind::Crash);
+  crash.exit_code = 7;
+  WorldHarness world = two_workers({crash}, spec, timing);
+  world.pass_to(0);
+  world.start(1, 0, 0);
+  world.pass_to(20);
+  EXPECT_EQ(world.job().lost, 4);
+}
+
+TEST(WorkerFaults, ARoleThatHasDoneItsPartHoldsNobodyUp) {
+  JobSpec spec = job("train").role("actor", 1).spec();
+  spec.failover.edit().trigger = FailureTrigger::Skip;
+  scenarios::Fault crash = worker_fault(20, FaultKind::Crash);
+  crash.exit_code = 7;
+  WorldHarness world = two_workers({crash}, spec);
+  world.pass_to(0);
+  world.start(1, 0, 1, {0, 1});
+  world.pass_to(50);
+  EXPECT_EQ(world.done(), 50);
+  world.pass_to(110);
+  ASSERT_THAT(world.reported(WorkerFact::Exited), SizeIs(2));
+  EXPECT_EQ(world.reported(WorkerFact::Exited)[1].first, 100);
+}
+
 TEST(WorkerFaults, ADeletedWorkerIsLost) {
   WorldHarness world = two_workers({worker_fault(20, FaultKind::Delete)});
   world.pass_to(0);
