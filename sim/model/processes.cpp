@@ -195,7 +195,8 @@ void Processes::end(LiveJob& job,
                     const Diagnosis& diagnosis) {
   const ModelWorker gone = worker;
   const bool clean = fact == WorkerFact::Exited && exit_code == 0;
-  const bool works = gone.generation == job.generation && !job.is_master(gone) && !gone.stopping;
+  const bool is_member = gone.generation == job.generation && !job.is_master(gone);
+  const bool works = is_member && !gone.stopping;
   if (works && (clean || is_set_aside(job, gone, fact, exit_code))) {
     progress_.settle(job);
     if (job.world_size > 0) --job.world_size;
@@ -206,6 +207,9 @@ void Processes::end(LiveJob& job,
     // It has no part in the work, so that its end takes nothing more.
     if (const ModelWorker* master = sub_masters_.dying_at_report(job, gone))
       take_away(job, ModelWorker{*master}, WorkerFact::Exited, kKilled);
+  } else if (is_member && gone.hung && job.running) {
+    // It did not hear that it was asked to stop, so that it saved nothing.
+    lose(job);
   }
   take_away(job, gone, fact, exit_code, diagnosis);
 }

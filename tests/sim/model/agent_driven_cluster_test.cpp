@@ -62,8 +62,11 @@ class Listener : public sim::ClusterListener {
 
 class AgentDrivenCluster : public testing::Test {
  protected:
-  void open(std::int32_t replicas, std::vector<scenarios::Fault> faults = {}) {
+  void open(std::int32_t replicas,
+            std::vector<scenarios::Fault> faults = {},
+            Duration checkpoint_interval = Duration::zero()) {
     scenario_ = four_nodes(std::move(faults));
+    scenario_.timing.checkpoint_interval = checkpoint_interval;
     scenario_.timing.start = Duration::seconds(1);
     scenario_.timing.stop = Duration::seconds(1);
     const JobSpec spec = job("train").elastic(1, replicas).spec();
@@ -235,6 +238,20 @@ TEST_F(AgentDrivenCluster, WhoHangsDoesNotHearThatItIsAsked) {
   EXPECT_THAT(cluster().living(), SizeIs(1));
   signal(0, 1, 0, WorkerSignal::Kill);
   EXPECT_THAT(cluster().living(), IsEmpty());
+}
+
+TEST_F(AgentDrivenCluster, WhatAHungWorkerCouldNotSaveIsLostWithItsKill) {
+  open(2, {worker_fault(21, FaultKind::Hang)}, Duration::seconds(8));
+  spawn(0, 1, 0, 2);
+  spawn(1, 1, 1, 2);
+  pass_to(30);
+  ASSERT_EQ(done(), 40) << "20 s with two replicas";
+  signal(0, 1, 0, WorkerSignal::Ask);
+  pass_to(40);
+  EXPECT_EQ(done(), 40);
+  signal(0, 1, 0, WorkerSignal::Kill);
+  EXPECT_EQ(done(), 32) << "the checkpoints after 8 s and 16 s";
+  EXPECT_EQ(cluster().job(JobId{0})->lost, 8);
 }
 
 TEST_F(AgentDrivenCluster, AProcessOfAJobThatIsOverIsNotCreated) {
