@@ -91,6 +91,7 @@ struct LiveJob {
   Instant running_since;             ///< For checkpoints at fixed intervals.
   Instant paused_until;              ///< Rescale or restore pause.
   std::uint32_t stamp = 0;           ///< Of the completion that is still meant.
+  bool rate_untold = false;          ///< `rate` is another than the controller was told last.
   bool over = false;                 ///< The controller has ended it.
   bool placed = false;               ///< Has workers; see LiveJobs.
   std::unique_ptr<StageRun> stages;  ///< Null: the job sends nothing, or was never formed.

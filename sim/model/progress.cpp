@@ -59,6 +59,7 @@ void Progress::lose(LiveJob& job) {
   tell(job, false);
   job.done = job.safe;
   job.rate = rate;
+  job.rate_untold = true;
 }
 
 void Progress::save_if_able(LiveJob& job) {
@@ -101,6 +102,7 @@ bool Progress::follows_artifact(const LiveJob& job) const {
 }
 
 void Progress::tell(LiveJob& job, bool checkpointed) {
+  job.rate_untold = false;
   if (job.job.work.units <= 0) return;
   if (checkpointed) job.told_safe = job.done;
   const JobSpec& spec = *job.job.spec;
@@ -157,7 +159,14 @@ void Progress::pace(LiveJob& job, bool told) {
                          job.stamp);
   }
   if (job.rate <= 0) finish_what_is_done(job);
-  if (told && job.rate != before) tell(job, false);
+  tell_rate(job, before, told);
+}
+
+// Of a change that was not to be told, the next one that is tells: who goes on with fewer says so,
+// who stands still says nothing.
+void Progress::tell_rate(LiveJob& job, double before, bool told) {
+  job.rate_untold = job.rate_untold || job.rate != before;
+  if (told && (job.rate != before || (job.rate_untold && job.rate > 0))) tell(job, false);
 }
 
 // A worker that is started again after the end has nothing left to do, whichever others are
@@ -237,9 +246,9 @@ void Progress::go_on(LiveJob& job, bool told) {
     }
   }
   const double rate = speed > 0 ? staged_->rate(job, 1 / speed) : 0;
-  if (std::abs(rate - before) <= kRateNews * before && (rate > 0 || before == 0)) return;
-  job.rate = rate;
-  if (told) tell(job, false);
+  const bool is_news = std::abs(rate - before) > kRateNews * before || (rate == 0 && before > 0);
+  if (is_news) job.rate = rate;
+  tell_rate(job, before, told);
 }
 
 void Progress::checkpoint(LiveJob& job, std::uint32_t stamp) {

@@ -68,6 +68,7 @@ class Progress {
 
  private:
   void tell(LiveJob& job, bool checkpointed);
+  void tell_rate(LiveJob& job, double before, bool told);
   double rate_now(const LiveJob& job) const;
   void finish_what_is_done(LiveJob& job);
   Duration checkpoint_interval(const LiveJob& job) const;

@@ -104,6 +104,21 @@ TEST(WorkerFaults, ARoleThatHasDoneItsPartHoldsNobodyUp) {
   EXPECT_EQ(world.reported(WorkerFact::Exited)[1].first, 100);
 }
 
+TEST(WorkerFaults, ARateThatFellWithAFailureIsToldWithTheNextChange) {
+  WorldHarness world = two_workers({node_fault(20, FaultKind::Down, 1)});
+  world.pass_to(0);
+  world.start(1, 0, 1);
+  world.pass_to(31);
+  EXPECT_EQ(world.of<ProgressReported>().back().second.rate, 2) << "nobody has spoken since";
+  WorkerStart left;
+  left.rank = Rank{0};
+  left.node = NodeId{0};
+  left.incarnation = Incarnation{1};
+  world.issue(UpdateMembership{JobId{0}, Generation{2}, 1, {left}});
+  world.pass_to(32);
+  EXPECT_EQ(world.of<ProgressReported>().back().second.rate, 1);
+}
+
 TEST(WorkerFaults, ADeletedWorkerIsLost) {
   WorldHarness world = two_workers({worker_fault(20, FaultKind::Delete)});
   world.pass_to(0);
