@@ -107,7 +107,7 @@ class AgentWorld final : public LeaderPorts, private ClusterListener, private Po
     Instant due = Instant::never();   ///< and the deadline for which it is.
     Instant leaves_at = Instant::never();
     std::vector<ProgressReported>
-        unsent;  ///< The latest of each job, while there is no connection.
+        unsent;  ///< The latest of each job, and its last checkpoint, while there is no connection.
   };
 
   /// A request of a client that has not been answered.

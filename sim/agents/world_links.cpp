@@ -176,7 +176,10 @@ void AgentWorld::send_fact(NodeId node, EventBody fact, bool as_stream) {
   const auto* progress = std::get_if<ProgressReported>(&fact);
   if (progress == nullptr) return;
   std::vector<ProgressReported>& unsent = following_[node.index()].unsent;
-  std::erase_if(unsent, [&](const ProgressReported& p) { return p.job == progress->job; });
+  // Of each job what was said last, and the last checkpoint.
+  std::erase_if(unsent, [&](const ProgressReported& p) {
+    return p.job == progress->job && (progress->checkpointed || !p.checkpointed);
+  });
   unsent.push_back(*progress);
 }
 

@@ -19,7 +19,7 @@ enum class FutureKind : std::uint8_t {
   Tick,         ///< Timing `pollux`: all jobs advance.
   Complete,     ///< A job's work is done.
   Resume,       ///< A pause of a job that works in stages is over, or a phase of its work.
-  Checkpoint,   ///< Such a job writes its next checkpoint.
+  Checkpoint,   ///< Such a job writes its next checkpoint, or one of another job is to be told.
   Script,       ///< A worker's own story ends it.
   Fault,        ///< A fault of the scenario.
   Departure,    ///< A node goes down as it had announced.

@@ -26,6 +26,10 @@ double LiveJob::safe_at(Instant now, Duration interval) const {
   return std::max(safe, done_at(last));
 }
 
+Instant LiveJob::next_checkpoint(Instant now, Duration interval) const {
+  return running_since + interval * ((now - running_since).ns / interval.ns + 1);
+}
+
 std::int32_t LiveJob::ready_elastic() const {
   const RoleIndex elastic = elastic_role(*job.spec);
   const auto ready = static_cast<std::int32_t>(

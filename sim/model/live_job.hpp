@@ -105,6 +105,9 @@ struct LiveJob {
   /// Work that a crash at `now` leaves: all of it where `interval` is zero, else the last multiple.
   double safe_at(Instant now, Duration interval) const;
 
+  /// When the first checkpoint after `now` is written; `interval` is above zero.
+  Instant next_checkpoint(Instant now, Duration interval) const;
+
   /// Members that are ready, of the elastic role and in all but sub-masters. Where the elastic role
   /// has none, since all of it have done their parts, so many: the rest of the work is that of the
   /// others, who go on as before.

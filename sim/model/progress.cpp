@@ -10,10 +10,25 @@ namespace {
 // A job reports its rate anew when it has changed by this share: not every stage is news.
 constexpr double kRateNews = 0.05;
 
+// What `detail` says of a future of kind Checkpoint: of a job whose rate is constant, it is over.
+constexpr std::uint32_t kWritten = 1;
+
+// Whether checkpoints are told as they are written. Where control is direct and no fault waits for
+// one it does to tell of the last when something fails: a million jobs write ten million.
+bool tells_each_checkpoint(const scenarios::Scenario& scenario) {
+  return scenario.needs_agents() || scenario.world == scenarios::World::Cluster ||
+         std::any_of(
+             scenario.faults.begin(), scenario.faults.end(), [](const scenarios::Fault& fault) {
+               return fault.after && fault.after->event == scenarios::ObservedEvent::Checkpoint;
+             });
+}
+
 }  // namespace
 
 Progress::Progress(ClusterState& cluster, WorkerSpeeds& speeds, Fabric* fabric)
-    : cluster_(cluster), speeds_(speeds) {
+    : cluster_(cluster),
+      speeds_(speeds),
+      tells_each_checkpoint_(tells_each_checkpoint(cluster.scenario)) {
   if (fabric != nullptr) staged_.emplace(cluster.scenario, *fabric);
 }
 
@@ -118,6 +133,16 @@ void Progress::tell(LiveJob& job, bool checkpointed) {
   cluster_.listener.on_progress(job.spokesman(), progress);
 }
 
+void Progress::tell_saved(LiveJob& job) {
+  settle(job);
+  if (follows_artifact(job) || job.safe <= job.told_safe) return;
+  const double done = std::exchange(job.done, job.safe);
+  tell(job, true);
+  if (done <= job.safe) return;
+  job.done = done;
+  tell(job, false);
+}
+
 // Units per second of those who work now.
 double Progress::rate_now(const LiveJob& job) const {
   if (!job.running || job.forming) return 0;
@@ -158,6 +183,7 @@ void Progress::pace(LiveJob& job, bool told) {
                          job.id.value,
                          job.stamp);
   }
+  expect_checkpoint(job);
   if (job.rate <= 0) finish_what_is_done(job);
   tell_rate(job, before, told);
 }
@@ -184,6 +210,17 @@ Duration Progress::checkpoint_interval(const LiveJob& job) const {
                          : cluster_.scenario.timing.checkpoint_interval;
 }
 
+// Of a job whose rate is constant, where the next one is to be told.
+void Progress::expect_checkpoint(LiveJob& job) {
+  const Duration interval = checkpoint_interval(job);
+  if (!tells_each_checkpoint_ || interval <= Duration::zero() || job.rate <= 0) return;
+  cluster_.future.push(job.next_checkpoint(cluster_.now, interval),
+                       FutureKind::Checkpoint,
+                       job.id.value,
+                       job.stamp,
+                       kWritten);
+}
+
 void Progress::resume(LiveJob& job, std::uint32_t stamp) {
   if (stamp == job.stamp) pace(job, true);
 }
@@ -206,6 +243,7 @@ void Progress::form_stages(LiveJob& job) {
 }
 
 bool Progress::stage_ended(LiveJob& job, const StageEnd& end) {
+  if (end.activity == StageActivity::Save && tells_each_checkpoint_) tell_saved(job);
   if (end.beside) return false;
   if (checkpoint_interval(job) <= Duration::zero()) job.safe = job.done;
   if (job.done >= job.job.work.units) return true;
@@ -251,8 +289,13 @@ void Progress::go_on(LiveJob& job, bool told) {
   tell_rate(job, before, told);
 }
 
-void Progress::checkpoint(LiveJob& job, std::uint32_t stamp) {
-  if (job.stages == nullptr || stamp != job.stages->checkpoints) return;
+void Progress::checkpoint(LiveJob& job, const Future& future) {
+  if (future.detail == kWritten) {
+    if (future.stamp != job.stamp) return;
+    tell_saved(job);
+    return expect_checkpoint(job);
+  }
+  if (job.stages == nullptr || future.stamp != job.stages->checkpoints) return;
   StageRun& run = *job.stages;
   run.checkpoints_timed = false;
   if (!job.running || job.forming) return;

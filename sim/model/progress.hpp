@@ -50,11 +50,14 @@ class Progress {
   /// Whether its progress is that of PolluxProgress or RoundProgress, and nothing here is done.
   bool follows_artifact(const LiveJob& job) const;
 
+  /// Tells what of the work is in a checkpoint, where that is news, and then how far the job is.
+  void tell_saved(LiveJob& job);
+
   // --- what the cluster's future holds for it ---
 
   /// A future of kind Resume or Checkpoint, if it is still meant.
   void resume(LiveJob& job, std::uint32_t stamp);
-  void checkpoint(LiveJob& job, std::uint32_t stamp);
+  void checkpoint(LiveJob& job, const Future& future);
 
   // --- stages on the fabric ---
 
@@ -71,6 +74,7 @@ class Progress {
   void tell_rate(LiveJob& job, double before, bool told);
   double rate_now(const LiveJob& job) const;
   void finish_what_is_done(LiveJob& job);
+  void expect_checkpoint(LiveJob& job);
   Duration checkpoint_interval(const LiveJob& job) const;
 
   bool has_stages(const LiveJob& job) const;
@@ -82,6 +86,7 @@ class Progress {
   ClusterState& cluster_;
   WorkerSpeeds& speeds_;
   std::optional<StagedWork> staged_;  ///< Where there is a fabric.
+  bool tells_each_checkpoint_;        ///< When it is written; else when it is needed.
 };
 
 }  // namespace orrery::sim

@@ -161,7 +161,7 @@ void SimulatedCluster::happen_to_job(LiveJob& job, const Future& future) {
     case FutureKind::Resume:
       return progress_.resume(job, future.stamp);
     case FutureKind::Checkpoint:
-      return progress_.checkpoint(job, future.stamp);
+      return progress_.checkpoint(job, future);
     case FutureKind::Script:
       return processes_.end_by_script(job, future);
     case FutureKind::Stopped:

@@ -50,6 +50,12 @@ class Stages : public testing::Test {
     return out;
   }
 
+  static scenarios::Fault waits_for_a_checkpoint() {
+    scenarios::Fault fault = worker_fault(0, FaultKind::Crash);
+    fault.after = scenarios::AfterEvent{scenarios::ObservedEvent::Checkpoint};
+    return fault;
+  }
+
   WorldHarness& world() { return *world_; }
 
   scenarios::TrafficSpec traffic_;
@@ -168,6 +174,31 @@ TEST_F(Stages, CheckpointsBesideTheWorkCostItNothingHere) {
   world().pass_to(86);
   EXPECT_NEAR(world().job().lost, 5, kNear);
   EXPECT_EQ(fabric_.under_way(), 0u);
+}
+
+TEST_F(Stages, CheckpointsAreToldAsTheyAreWrittenWhereAFaultWaitsForOne) {
+  traffic_.checkpoint.size = Bytes{4'000'000'000};
+  traffic_.checkpoint.interval = Duration::seconds(40);
+  begin(Fidelity::L2, {waits_for_a_checkpoint()});
+  world().pass_to(43);
+  const auto told = world().of<ProgressReported>().back();
+  EXPECT_NEAR(told.first, 42, kNear);
+  EXPECT_TRUE(told.second.checkpointed);
+  EXPECT_NEAR(told.second.done, 40, kNear);
+}
+
+TEST_F(Stages, ACheckpointBesideTheWorkIsToldOfTheWorkThatIsInIt) {
+  traffic_.checkpoint.size = Bytes{4'000'000'000};
+  traffic_.checkpoint.interval = Duration::seconds(40);
+  traffic_.checkpoint.blocking = false;
+  begin(Fidelity::L2, {waits_for_a_checkpoint()});
+  world().pass_to(43);
+  const auto told = world().of<ProgressReported>();
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_TRUE(told[told.size() - 2].second.checkpointed);
+  EXPECT_NEAR(told[told.size() - 2].second.done, 40, kNear);
+  EXPECT_NEAR(told.back().second.done, 42, kNear);
+  EXPECT_FALSE(told.back().second.checkpointed);
 }
 
 TEST_F(Stages, WhatIsLostIsWhatWasNotInACheckpoint) {
