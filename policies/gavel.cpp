@@ -224,7 +224,7 @@ void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) 
   any_quota_ = any_quota_ || has_quota(job.row);
   const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
   if (job.row.holds || view.quota_allows(id, devices))
-    out.speed = known(job).on_type;
+    out.speed = speeds_where_held(view, job);
   else
     out.speed.assign(types_.size(), 0);
 }

@@ -55,6 +55,7 @@ enum class SharingRule : std::uint8_t {
 ///
 /// Speeds come from the table by `JobSpec::profile`, those of jobs whose batch changes from their
 /// epochs' profile, at the batch of the epoch in progress; all other jobs are as fast on all types.
+/// A type whose nodes do not hold a job, even without others, is one on which it does not run.
 /// Fixed jobs keep what they hold; what is left is shared. A job that no type holds by
 /// itself starts on what a round leaves, and keeps it.
 class Gavel : public Policy {
@@ -196,6 +197,7 @@ class Gavel : public Policy {
   void forget_speeds();
   void look_up(KnownSpeeds& out) const;
   void look_up_epoch(const JobView& job, KnownSpeeds& out) const;
+  std::vector<double> speeds_where_held(const ClusterView& view, const JobView& job);
 
   double speed_on(const JobView& job, std::size_t type) { return known(job).on_type[type]; }
 

@@ -116,7 +116,7 @@ bool Gavel::has_bad_pair(const ClusterView& view) {
   });
 }
 
-/// Rows of pairs, after those of single jobs.
+/// Rows of pairs, after those of single jobs; they run where nodes hold each of the two.
 void Gavel::find_pairs(const ClusterView& view) {
   pairs_.clear();
   jobs_.resize(ids_.size());
@@ -125,9 +125,12 @@ void Gavel::find_pairs(const ClusterView& view) {
     keep_pairs(view, sharers);
   else
     find_all_pairs(view, sharers);
-  for (const Pair& pair : pairs_) {
+  for (Pair& pair : pairs_) {
     const RoundJob& first = jobs_[pair.first];
     const RoundJob& second = jobs_[pair.second];
+    for (std::size_t type = 0; type < types_.size(); ++type)
+      if (first.speed[type] <= 0 || second.speed[type] <= 0)
+        pair.speeds.first[type] = pair.speeds.second[type] = 0;
     RoundJob both;
     both.id = first.id;
     both.other = second.id;

@@ -67,6 +67,18 @@ void Gavel::look_up(KnownSpeeds& out) const {
   }
 }
 
+/// Steps a second on each type; 0 where the type has devices enough and its nodes do not hold the
+/// gang even without other jobs. A share there would be one of nothing.
+std::vector<double> Gavel::speeds_where_held(const ClusterView& view, const JobView& job) {
+  std::vector<double> speeds = known(job).on_type;
+  if (speeds.size() == 1) return speeds;  // Who takes part is held by some type.
+  for (std::size_t type = 0; type < speeds.size(); ++type)
+    if (speeds[type] > 0 && !empty_kinds_.holds(job, size_of(job), types_[type].model) &&
+        !is_on(view, job.row.id, type))
+      speeds[type] = 0;
+  return speeds;
+}
+
 double Gavel::steps_left(const JobView& job, Instant now) {
   const KnownSpeeds& speeds = known(job);
   if (speeds.profile != nullptr) {
