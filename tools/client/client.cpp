@@ -110,11 +110,13 @@ void Client::turn_to_next(std::size_t silent) {
   options_.others.erase(options_.others.begin());
 }
 
-// The one that named it stays among the others: it also knows who leads after that one.
-void Client::turn_to(const ServerAddress& leader) {
+// The one that named it stays among the others, behind those that were not asked yet: it also knows
+// who leads after that one.
+void Client::turn_to(const ServerAddress& leader, std::size_t silent) {
   std::erase_if(options_.others,
                 [&](const ServerAddress& other) { return other.text() == leader.text(); });
-  options_.others.insert(options_.others.begin(), options_.server);
+  options_.others.insert(options_.others.end() - static_cast<std::ptrdiff_t>(silent),
+                         options_.server);
   options_.server = leader;
 }
 
@@ -205,7 +207,7 @@ Result<HttpReply> Client::led(const HttpRequest& request,
     const std::optional<ServerAddress> leader = leader_in(*reply);
     if (leader && !is_silent(*leader, silent) && leaders < kLeadersMax) {
       ++leaders;
-      turn_to(*leader);
+      turn_to(*leader, silent);
       continue;
     }
     const bool is_early = reply->status == 503 || leader;

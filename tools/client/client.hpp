@@ -87,7 +87,7 @@ class Client {
   std::optional<ServerAddress> leader_in(const HttpReply& reply) const;
   bool is_silent(const ServerAddress& server, std::size_t silent) const;
   void turn_to_next(std::size_t silent);
-  void turn_to(const ServerAddress& leader);
+  void turn_to(const ServerAddress& leader, std::size_t silent);
   Errors in_words(const Errors& errors, bool late) const;
 
   ClientOptions options_;

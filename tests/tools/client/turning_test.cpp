@@ -135,6 +135,25 @@ TEST(Turning, ALeaderThatFreezesIsLeftForTheOneThatNamedIt) {
   EXPECT_EQ(reply->body, "led");
 }
 
+// The follower came before the others again and again, and the third was never asked.
+TEST(Turning, WhereTheOneThatIsNamedDoesNotLeadTheOthersAreAskedToo) {
+  const Port deposed([](int) { return whole("503 Service Unavailable", "{}"); });
+  const Port follower([&](int) {
+    return whole("307 Temporary Redirect", "", "Location: " + deposed.url() + "/\r\n");
+  });
+  const Port leader([](int) { return whole("200 OK", "led"); });
+  for (const std::vector<const Port*>& servers :
+       {std::vector<const Port*>{&follower, &leader},
+        std::vector<const Port*>{&follower, &leader, &deposed},
+        std::vector<const Port*>{&follower, &deposed, &leader}}) {
+    Client client(options(servers));
+    const Result<HttpReply> reply = client.send({.target = "/"});
+    ASSERT_TRUE(reply.has_value()) << reply.errors().front().text();
+    EXPECT_EQ(reply->body, "led");
+    EXPECT_EQ(client.options().server.text(), leader.url());
+  }
+}
+
 TEST(Turning, AChangeIsSentOnce) {
   const Port frozen;
   int asked = 0;
