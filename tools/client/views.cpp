@@ -166,6 +166,8 @@ std::string conditions_text(const json& conditions) {
 std::string profilings_text(const json& profilings) {
   std::string out;
   for (const json& each : profilings) {
+    // Of the membership of now; a new one has reported nothing yet.
+    if (list_of(each, "latest").empty()) continue;
     out += "  " + shown_text_of(each, "key") + ":";
     for (const json& sample : list_of(each, "latest"))
       out += " " + shown_text_of(sample, "rank") + "=" + shown_text_of(sample, "value");

@@ -53,6 +53,16 @@ TEST(Views, ExpectedStartsAreAColumnWhereThereAreAny) {
   EXPECT_THAT(jobs_table(jobs, {}, true), testing::ContainsRegex("in (59 min|1 h).*  waits"));
 }
 
+// Right after a restart "step_time_s:" stood there, with nothing behind it.
+TEST(Views, ProfilingsThatNoWorkerHasReportedYetAreNotShown) {
+  const json job = json::parse(
+      R"({"profilings":[{"key":"step_time_s","latest":[]},
+                        {"key":"loss","latest":[{"rank":1,"value":0.5}]}]})");
+  EXPECT_THAT(job_page(job, {}), HasSubstr("profilings (rank=value)\n  loss: 1=0.5\n"));
+  EXPECT_THAT(job_page(json::parse(R"({"profilings":[{"key":"step_time_s","latest":[]}]})"), {}),
+              Not(HasSubstr("profilings")));
+}
+
 // Of a phase that was over the time of its end was told as that of its begin.
 TEST(Views, APhaseThatIsOverHasItsEnd) {
   const json job = json::parse(
