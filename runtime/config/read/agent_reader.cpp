@@ -58,7 +58,9 @@ void read_inventory(const MapReader& top, const std::string& directory, Inventor
   reader.read_text("device_model", to.device_model);
   const bool pretends = to.devices.value_or(0) > 0;
   if (pretends && to.device_model.empty())
-    reader.missing("device_model", "device_model: gpu, which is what the pretended devices are");
+    reader.fail("devices",
+                "asks for pretended devices, and no device_model says what they are; add for "
+                "example device_model: gpu");
   if (to.devices == 0 && reader.has("device_model"))
     reader.fail("device_model", "names a model, but devices: 0 hides all; remove one of them");
   // A bare name is searched for as libraries are.

@@ -102,8 +102,8 @@ TEST(AgentConfig, SaysAllThatIsWrongAtOnceWithItsLine) {
           "other nodes reach this one; write for example 10.0.0.7",
           "conf/agent.yaml:4: inventory.gpus: is no key here, the nearest is 'cpu'; rename or "
           "remove it",
-          "conf/agent.yaml:4: inventory.device_model: is missing, it is needed; write for example "
-          "device_model: gpu, which is what the pretended devices are",
+          "conf/agent.yaml:4: inventory.devices: asks for pretended devices, and no device_model "
+          "says what they are; add for example device_model: gpu",
           "conf/agent.yaml:4: inventory.ports: is '9000', the first and last of 1 to 65535 with a "
           "dash between them are needed; write for example 22270-32767",
           "conf/agent.yaml:5: volume_roots: has 'data', a path from the root without '..' is "
