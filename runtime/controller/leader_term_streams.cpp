@@ -215,6 +215,7 @@ void LeaderTerm::welcome(const PendingAgent& pending, NodeId node, bool fresh) {
   if (welcoming_.erase(pending.link.value) == 0) return;  // It has gone meanwhile.
   if (const std::optional<Refusal> why = not_now(node, pending.hello))
     return refuse(pending.link, *why);
+  const bool is_replaced = sessions_.last_of(node).is_connected;
   const NodeState& known = state().nodes[node.index()];
   if (parts_.config.node_check && (fresh || known.silent || known.lost_device))
     checks_.want(node, clock_.now());
@@ -222,6 +223,9 @@ void LeaderTerm::welcome(const PendingAgent& pending, NodeId node, bool fresh) {
   leader_.connected(node);
   tell_other_ports(node, pending.hello.inventory.ports);
   sessions_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
+  // What was asked for on the stream before is not answered on this one. The end of that one is of
+  // no node any more.
+  if (is_replaced) out_of_reach(node);
 }
 
 // The node was declared with its ports, before, or in the controller's own groups.

@@ -1,6 +1,8 @@
 #include <atomic>
+#include <future>
 #include <mutex>
 
+#include "tests/runtime/controller/agent_stream.hpp"
 #include "tests/runtime/controller/daemon_in_test.hpp"
 
 namespace orrery::runtime::tests {
@@ -268,6 +270,43 @@ TEST(Daemon, NodesAreCheckedInPairsBeforeTheyAreUsedAndTheBrokenAndSlowAreNamed)
       << history;
   EXPECT_NE(history.find("NodeStraggling slow"), std::string::npos) << history;
   for (const auto& node : nodes) EXPECT_GE(node->checked_with(), 2u);
+}
+
+// The end of the stream before was that of no node, and nobody was told.
+TEST(Daemon, WhoFollowsALogIsToldThatTheNodeConnectedAnew) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  AgentStream first(transport, "a");
+  first.say_hello(2);
+  first.register_itself();
+  const JobId job = submitted(*daemon, JobBuilder("j").spec()).job;
+  ASSERT_TRUE(eventually([&] { return !first.heard<Order>().empty(); })) << history_of(*daemon);
+  std::promise<std::string> told;
+  const auto reading = daemon->read_log({job}, [&](std::string_view, bool last, const auto& why) {
+    if (last) told.set_value(why);
+  });
+  ASSERT_TRUE(eventually([&] { return !first.heard<LogRequest>().empty(); }));
+  AgentStream second(transport, "a");
+  second.say_hello(2);
+  std::future<std::string> why = told.get_future();
+  ASSERT_EQ(why.wait_for(kPatience), std::future_status::ready);
+  EXPECT_NE(why.get().find("out of reach"), std::string::npos);
+}
+
+// It waited five minutes for an answer on the stream before.
+TEST(Daemon, ACheckGoesOnWhereTheNodeConnectedAnew) {
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.node_check = true;
+  const auto daemon = start_daemon(transport, in_memory(), config);
+  AgentStream first(transport, "a");
+  first.say_hello(1);
+  first.register_itself();
+  ASSERT_TRUE(eventually([&] { return !first.heard<CheckRequest>().empty(); }));
+  AgentStream second(transport, "a");
+  second.say_hello(1);
+  EXPECT_TRUE(eventually([&] { return !second.heard<CheckRequest>().empty(); }))
+      << history_of(*daemon);
 }
 
 TEST(Daemon, ALogOfAnUnknownWorkerIsAnError) {
