@@ -187,6 +187,15 @@ std::string refusal_message(const State& state, const JobState& job) {
          "has and allows";
 }
 
+// "; waits for a new machine in place of node n3", "; waits for new machines in place of 8 nodes".
+std::string relaunch_message(const State& state, const JobState& job) {
+  const std::vector<NodeId>& nodes = job.failover->relaunching;
+  if (nodes.empty() || !awaits_answer(job)) return "";
+  return nodes.size() == 1
+             ? "; waits for a new machine in place of " + name_of(state, nodes.front())
+             : "; waits for new machines in place of " + std::to_string(nodes.size()) + " nodes";
+}
+
 // Of a job whose failed workers count as done (trigger: skip): empty where none has failed.
 std::string set_aside_message(const JobState& job) {
   std::size_t required = 0;
@@ -231,7 +240,8 @@ std::string message_of(const State& state, const JobState& job, const QueueStand
     case JobPhase::Restarting:
       return std::string(in_words(job.reason)) +
              (is_of_a_worker(job.reason) ? last_failure(state, job, ": ") : "") + "; restart " +
-             std::to_string(row.restarts) + " of " + std::to_string(job.spec->backoff_limit);
+             std::to_string(row.restarts) + " of " + std::to_string(job.spec->backoff_limit) +
+             relaunch_message(state, job);
     case JobPhase::Starting:
     case JobPhase::Running:
       return wanting_message(state, job);

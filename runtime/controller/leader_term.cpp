@@ -412,6 +412,16 @@ bool LeaderTerm::wait_events(Instant, std::vector<Event>& events) {
 void LeaderTerm::on_event(Sequence, const Event& event) {
   const JobId job = job_of(event.body);
   if (!job.is_none()) parts_.changes.tell(job);
+  // The state keeps only that none was replaced.
+  if (const auto* answer = std::get_if<NodesRelaunched>(&event.body);
+      answer != nullptr && answer->replaced.empty())
+    add_line(event.at,
+             job,
+             NodeId::none(),
+             {Severity::Warning,
+              "NodeNotReplaced",
+              answer->error.empty() ? "relaunch_command named no node that it has replaced"
+                                    : answer->error});
   if (const auto* lost = std::get_if<PlanLost>(&event.body))
     ++parts_.plans_lost[static_cast<std::size_t>(lost->loss)];
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -53,6 +54,8 @@ TEST(Relaunch, AsksForANodeAndWaits) {
   EXPECT_EQ(r.h.order<RelaunchNodes>()->nodes, std::vector<NodeId>{NodeId{0}});
   r.h.pass(Duration::seconds(800));
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Restarting);
+  EXPECT_THAT(status_of(r.h.controller.state(), r.h.job(r.id)).message,
+              testing::EndsWith("; waits for a new machine in place of node 0"));
 }
 
 TEST(Relaunch, OnlyReplacedNodesCountAndAreFencedAndForgiven) {

@@ -309,6 +309,22 @@ TEST(Daemon, ACheckGoesOnWhereTheNodeConnectedAnew) {
       << history_of(*daemon);
 }
 
+TEST(Daemon, WhyANodeWasNotReplacedIsTold) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode a(transport, "a", 2);
+  JobBuilder builder = JobBuilder("j").limit(5);
+  builder.raw().failover.edit().worker_node_failures_max = 0;
+  const JobId job = submitted(*daemon, builder.spec()).job;
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
+  a.end_role(0, 1);
+  EXPECT_TRUE(eventually([&] {
+    return history_of(*daemon).find(
+               "NodeNotReplaced default.j: no relaunch_command is "
+               "configured") != std::string::npos;
+  })) << history_of(*daemon);
+}
+
 TEST(Daemon, ALogOfAnUnknownWorkerIsAnError) {
   FakeTransport transport;
   const auto daemon = start_daemon(transport, in_memory());

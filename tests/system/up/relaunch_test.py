@@ -5,6 +5,7 @@ Usage: relaunch_test.py ORRERY_NODE
 """
 
 import json
+import os
 import pathlib
 import sys
 
@@ -119,8 +120,28 @@ def a_machine_that_has_registered_before_the_answer(program):
         assert "group" in node["labels"], told
 
 
+def a_program_that_fails(program):
+    with Cluster(program, begin=False) as cluster:
+        go = cluster.folder / "go"
+        os.mkfifo(go)
+        script = cluster.write("fail.py", f"import sys\nopen({str(go)!r}).read()\n"
+                               "sys.exit('no machine is left')\n")
+        cluster.start("--agents", 1, "--set", f"relaunch_command=[python3, {script}]")
+        submit(cluster, "job", JOB.format(number=86404))
+        pids = lambda: sleepers(cluster, 86404)
+        wait_until("the job to run", lambda: runs(cluster, "fails-here") and pids())
+        assert kill_process(pids()[0], cluster.state)
+        wait_until("the job to say what it waits for", lambda: (
+            "waits for a new machine in place of node node-1" in cluster.job("fails-here")["message"]))
+        go.write_text("")
+        wait_until("the reason", lambda: any(
+            event["name"] == "NodeNotReplaced" and "ended with code 1: no machine is left" in event["message"]
+            for event in cluster.json("events")["events"]))
+
+
 def main(program):
     a_new_machine(program)
+    a_program_that_fails(program)
     a_machine_that_has_registered_before_the_answer(program)
 
 
