@@ -1,7 +1,6 @@
 #include "core/recovery/failure_notes.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "core/recovery/blame.hpp"
 
@@ -16,16 +15,21 @@ std::string end_of(const std::string& text) {
   return line + 1 < out.size() && line != std::string::npos ? out.substr(line + 1) : out;
 }
 
+// Whether the worker's node has said more than how it ended.
+bool is_explained(const WorkerFailure& failure) {
+  return !failure.sentence.empty() && !failure.sentence.starts_with(kPlainEnd);
+}
+
 // Signals have the same numbers on every processor that Linux runs workers on, those below at
 // least.
-std::string signal_in_words(std::int32_t number) {
+std::string signal_in_words(std::int32_t number, bool is_explained) {
   std::string_view name;
   switch (number) {
     case 6:
       name = " (SIGABRT)";
       break;
     case 9:
-      name = " (SIGKILL: by a user, or for want of memory)";
+      name = is_explained ? " (SIGKILL)" : " (SIGKILL: by a user, or for want of memory)";
       break;
     case 11:
       name = " (SIGSEGV)";
@@ -52,11 +56,11 @@ std::string end_in_words(const WorkerFailure& failure) {
   if (failure.reason == Reason::WorkerHung) return "made no progress for too long";
   if (failure.reason == Reason::StartDeadline) return "was not ready in time";
   if (failure.reason == Reason::WorkerLost)
-    return failure.sentence.empty()
-               ? "was deleted from outside, or killed as the lease of its node ran out"
-               : "was lost";
+    return is_explained(failure)
+               ? "was lost"
+               : "was deleted from outside, or killed as the lease of its node ran out";
   if (failure.exit_code > 128 && failure.exit_code < 193)
-    return signal_in_words(failure.exit_code - 128);
+    return signal_in_words(failure.exit_code - 128, is_explained(failure));
   if (failure.exit_code == 0) return "did not start";
   return "ended with exit code " + std::to_string(failure.exit_code) +
          shell_in_words(failure.exit_code);
@@ -134,8 +138,7 @@ std::string failure_in_words(const State& state,
     out += " on " + (name.empty() ? "node-" + std::to_string(failure.node.value) : name);
   }
   out += " " + end_in_words(failure);
-  const bool said_all = failure.exit_code != 0 || failure.sentence.empty();
-  if (!said_all) out += ": " + failure.sentence.substr(0, failure.sentence.find('\n'));
+  if (is_explained(failure)) out += ": " + failure.sentence.substr(0, failure.sentence.find('\n'));
   return out + blame_in_words(job, failure.diagnosis);
 }
 

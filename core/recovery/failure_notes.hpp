@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/record/event.hpp"
 #include "core/state/step.hpp"
@@ -15,6 +16,9 @@ inline constexpr std::size_t kFailuresKept = 3;
 /// Most bytes of a sentence or of last lines that the state keeps.
 inline constexpr std::size_t kFailureTextMax = 4096;
 
+/// How an agent begins a sentence that says no more than the exit code: "it ended with 7".
+inline constexpr std::string_view kPlainEnd = "it ended";
+
 /// Notes that the worker of this rank failed; the same start of a worker is noted once.
 void note_failure(Step& step, JobState& job, std::uint32_t rank, Reason reason);
 
@@ -23,7 +27,8 @@ void note_failure(Step& step, JobState& job, std::uint32_t rank, Reason reason);
 void on_event(Step& step, const FailureExplained& event);
 
 /// "main 0 on node-1 ended with exit code 7", "main 0 on node-1 was ended by signal 9 (SIGKILL)",
-/// "main 0 on node-1 did not start: no such file"; a sentence of several lines gives its first.
+/// "main 0 on node-1 did not start: no such file"; a sentence of several lines gives its first, and
+/// one that says why its node killed a worker stands in place of what a signal may mean.
 /// Behind it stands whom the worker blames, where it has said so: "; it blames its node: no
 /// memory".
 std::string failure_in_words(const State& state, const JobState& job, const WorkerFailure& failure);

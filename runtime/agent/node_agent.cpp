@@ -12,6 +12,7 @@
 #include "core/agent/worker_reports.hpp"
 #include "core/base/amount_text.hpp"
 #include "core/base/invariant.hpp"
+#include "core/recovery/failure_notes.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -285,6 +286,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
     const WorkerName name = end.record.name();
     waiting_words_.erase(name);
     turns_.release(name);
+    turns_lost_.erase(name);
     if (!agent_) continue;
     switch (end.status.kind) {
       case EndKind::Exited:
@@ -408,8 +410,11 @@ void NodeAgent::send_notice(const WorkerEnd& end) {
   WorkerNotice notice{
       end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}, true};
   if (fenced) notice.sentence = "the lease of its node ran out, so it was killed there";
+  if (turns_lost_.contains(name))
+    notice.sentence =
+        "it had the turn on its devices and was silent for longer than its lease, so it was killed";
   if (notice.sentence.empty())
-    notice.sentence = "it ended with " + std::to_string(end.status.exit_code);
+    notice.sentence = std::string(kPlainEnd) + " with " + std::to_string(end.status.exit_code);
   // What it wrote has no part in it.
   if (!fenced)
     notice.log_tail = read_file(table_.folder_of(name) + "/tail", kLogTailBytes).value_or("");

@@ -209,6 +209,7 @@ class NodeAgent {
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   DeviceTurns turns_;
+  std::set<WorkerName> turns_lost_;  ///< Killed for having let their turn pass; until they end.
   std::uint64_t lost_devices_ = 0;
   /// As was said last: the devices that do not work, and whether a worker is stuck.
   std::pair<std::uint64_t, bool> told_unusable_{0, false};

@@ -127,6 +127,7 @@ void NodeAgent::give_turns() {
         "that the next may have them; let it renew the turn, or ask for a longer lease_s";
     say(sentence);
     send_notice({worker, sentence}, true);
+    turns_lost_.insert(worker);
     table_.signal({worker, WorkerSignal::Kill});
   }
   for (const WorkerName& worker : turns_.take_granted(boot_time())) {

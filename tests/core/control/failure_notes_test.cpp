@@ -175,6 +175,20 @@ TEST(FailureNotes, ASignalIsNamedAndAStartThatFailedSaysWhy) {
   EXPECT_THAT(status(h, unstarted).message, HasSubstr("did not start: /no/program: not found"));
 }
 
+// "by a user, or for want of memory" stood there, though the agent itself had killed it.
+TEST(FailureNotes, WhyItsNodeKilledAWorkerStandsInPlaceOfAGuess) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").limit(0), 1);
+  const Worker worker = h.job(id).workers[0];
+  end_with(h, id, 0, 137);
+  FailureExplained said = explained(id, worker, "");
+  said.sentence = "it had the turn and was silent, so it was killed";
+  h.step(said);
+  EXPECT_EQ(status(h, id).failures.at(0).message,
+            "worker 0 on node-0 was ended by signal 9 (SIGKILL): it had the turn and was silent, "
+            "so it was killed");
+}
+
 // A worker that its node had killed for its lease was told as one that somebody had deleted.
 TEST(FailureNotes, ALossNamesBothCausesOrTheOneThatItsNodeTells) {
   ControllerHarness h({nodes_of(1, 4)});

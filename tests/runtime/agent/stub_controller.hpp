@@ -54,6 +54,7 @@ class StubController final : public LinkListener {
   NodeId node_{0};
   /// Of the first worker that the last `start_job` asked for; the others have the next ones.
   std::int32_t first_port_ = 0;
+  std::uint64_t devices_ = 0;  ///< Of each worker that `start_job` asks for.
   bool renews_ = true;
   std::string refusal_;              ///< Not empty: every agent is refused.
   std::string leader_;               ///< Told with the refusal.
@@ -116,6 +117,7 @@ class StubController final : public LinkListener {
       start.local_rank = static_cast<std::int32_t>(i / spec.roles.size());
       start.node = node_;
       start.incarnation = incarnation;
+      start.devices = devices_;
       start.first_port = first_port_ + static_cast<std::int32_t>(i);
       members.workers.push_back(start);
     }

@@ -106,6 +106,19 @@ TEST_F(WordsTest, TurnsAreForWorkersWithDevices) {
   EXPECT_TRUE(hears("turn: needed a word (ask, renew, release)"));
 }
 
+TEST_F(WordsTest, WhoLetsItsTurnPassIsKilledAndItsEndSaysWhy) {
+  controller_.set([](StubController& c) { c.devices_ = 1; });
+  speak(kHello + R"({"turn":{"word":"ask","lease_s":1}})");
+  ASSERT_TRUE(controller_.until([](const StubController& c) {
+    return std::ranges::any_of(c.notices_, [](const WorkerNotice& notice) {
+      return notice.failed && notice.sentence.find(
+                                  "silent for longer than its lease, so it was "
+                                  "killed") != std::string::npos;
+    });
+  }));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 128 + SIGKILL);
+}
+
 TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
   JobSpec spec;
   spec.name = "default.speech";
