@@ -341,7 +341,11 @@ void NodeAgent::carry_out() {
   if (welcomed_ && !reports.empty()) connection_.send(Reports{std::move(reports)});
   for (const SubMasterSaid& each : said) say_fact(each);
   if (welcomed_)
-    for (const WorkerNotice& notice : std::exchange(notices_, {})) connection_.send(notice);
+    for (WorkerNotice& notice : std::exchange(notices_, {})) {
+      connection_.send(notice);
+      sent_notices_.push_back({std::move(notice), boot_time()});
+      if (sent_notices_.size() > kNoticesMax) sent_notices_.pop_front();
+    }
   if (welcomed_ && beat) say_beat(*beat);
 }
 

@@ -91,6 +91,11 @@ class NodeAgent {
     Instant at;
   };
 
+  struct SentNotice {
+    WorkerNotice notice;
+    Instant at;
+  };
+
   NodeAgent(const AgentConfig& config,
             const AgentHost& host,
             NodeState state,
@@ -164,7 +169,7 @@ class NodeAgent {
 
   void heard(const Order& order);
 
-  void heard(const Renewal& renewal) { step(LeaseRenewed{renewal.epoch, renewal.sent_at}); }
+  void heard(const Renewal& renewal);
 
   void heard(const Announcement& announced) { step(EpochAnnounced{announced.epoch}); }
 
@@ -204,8 +209,9 @@ class NodeAgent {
   Instant kill_at_ =
       Instant::never();  ///< Stopping: when workers that were asked to stop are killed.
   std::optional<AgentEnd> end_;
-  std::deque<WaitingFact> facts_;     ///< Not told yet, bounded.
-  std::deque<WorkerNotice> notices_;  ///< Likewise; told after the reports that they explain.
+  std::deque<WaitingFact> facts_;        ///< Not told yet, bounded.
+  std::deque<WorkerNotice> notices_;     ///< Likewise; told after the reports that they explain.
+  std::deque<SentNotice> sent_notices_;  ///< On the present stream; perhaps not heard.
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   DeviceTurns turns_;

@@ -49,6 +49,11 @@ void NodeAgent::say_hello() {
   hello.unknown = !state_.record().known;
   connection_.send(hello);
   hello_said_ = true;
+  // A controller that stood still has perhaps not read them before the stream ended.
+  while (!sent_notices_.empty()) {
+    notices_.push_front(std::move(sent_notices_.back().notice));
+    sent_notices_.pop_back();
+  }
 }
 
 void NodeAgent::hear(const ControllerMessage& message) {
@@ -139,6 +144,13 @@ void NodeAgent::heard(const Order& order) {
   forget_idle_jobs();
 }
 
+void NodeAgent::heard(const Renewal& renewal) {
+  // It answers a beat, and what was sent before that was heard before it.
+  while (!sent_notices_.empty() && sent_notices_.front().at < renewal.sent_at)
+    sent_notices_.pop_front();
+  step(LeaseRenewed{renewal.epoch, renewal.sent_at});
+}
+
 void NodeAgent::heard(const CheckRequest& request) {
   if (!host_.check) {
     CheckResult result;
@@ -214,6 +226,8 @@ void NodeAgent::leave_cluster() {
   agent_.reset();
   out_.clear();
   facts_.clear();
+  notices_.clear();
+  sent_notices_.clear();
   measured_.clear();
   table_.signal_all(WorkerSignal::Kill);
   connection_.restart(boot_time());

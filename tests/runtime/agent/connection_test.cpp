@@ -64,6 +64,39 @@ TEST_F(ConnectionTest, AControllerThatComesBackFindsEverythingAsItWas) {
   EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
 }
 
+// Of a controller that stood still they were lost with the stream, and with them why a worker
+// ended.
+TEST_F(ConnectionTest, NoticesThatWereNotHeardAreToldAgain) {
+  const auto next = [&] {
+    auto out = std::make_unique<StubController>(address("link"));
+    out->settings_.node_lease = Duration::seconds(5);  // A beat each second.
+    out->settings_.fence_margin = Duration::seconds(1);
+    return out;
+  };
+  std::unique_ptr<StubController> controller = next();
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  const auto has_notice = [](const StubController& c) { return !c.notices_.empty(); };
+  for (const bool is_heard : {false, true}) {
+    controller->set([&](StubController& c) { c.renews_ = is_heard; });
+    const JobId job{is_heard ? 8U : 7U};
+    controller->start_job(job, role_of("exit 9"), 1, Incarnation{1});
+    ASSERT_TRUE(controller->until(has_notice));
+    std::size_t beats = 0;
+    controller->set([&](const StubController& c) { beats = c.beats_.size(); });
+    // The answer to the first of these is heard before the second is sent.
+    ASSERT_TRUE(
+        controller->until([&](const StubController& c) { return c.beats_.size() >= beats + 2; }));
+    controller.reset();
+    controller = next();
+    ASSERT_TRUE(controller->until_welcomed());
+    controller->set(
+        [&](const StubController& c) { EXPECT_EQ(c.notices_.size(), is_heard ? 0U : 1U); });
+    controller->set([](StubController& c) { c.notices_.clear(); });
+  }
+}
+
 TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
   auto controller = std::make_unique<StubController>(address("link"));
   AgentProcess agent(path("state"), address("link"));
