@@ -24,6 +24,9 @@ constexpr auto kCampaignRetry = std::chrono::milliseconds(500);
 
 constexpr const char* kJobsRunOn =
     "the journal cannot be written, jobs run on and nothing new is taken: ";
+// Then it renews no leases.
+constexpr const char* kMayBeDeposed =
+    "the journal cannot be written, and this controller is not certain that it still leads: ";
 
 /// A subscription that begins on another thread, some time later.
 class LateSubscription final : public Subscription {
@@ -269,7 +272,13 @@ void ControllerDaemon::campaigned(const Result<std::optional<Leadership>>& resul
 // Where the store takes another's records, or is held by another process, leadership is won anew;
 // and where a campaign ended with an error there is none.
 void ControllerDaemon::try_again() {
-  if (leadership_ && !store_is_taken_) return begin_term();
+  if (leadership_ && !store_is_taken_) {
+    // Where it cannot even renew its leadership the store is out of reach too, and this thread
+    // would stand still until it has tried all of its members.
+    if (election_->is_certain()) return begin_term();
+    try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
+    return;
+  }
   try_again_at_.reset();
   leadership_.reset();
   campaign();
@@ -349,7 +358,7 @@ void ControllerDaemon::not_begun(const Errors& errors) {
   store_is_taken_ = std::any_of(errors.begin(), errors.end(), [](const Error& error) {
     return error.code == ErrorCode::Conflict;
   });
-  tell_admission(Admission::StoreFailed, std::string(term_ ? kJobsRunOn : "") + text_of(errors));
+  tell_admission(Admission::StoreFailed, why_store_failed(errors));
   try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
 }
 
@@ -360,7 +369,7 @@ void ControllerDaemon::look_at_term() {
   if (term_->is_deposed()) return end_term(Admission::Following, text_of(term_->store_errors()));
   if (term_->is_halted()) {
     if (admission_ == Admission::StoreFailed) return;
-    tell_admission(Admission::StoreFailed, kJobsRunOn + text_of(term_->store_errors()));
+    tell_admission(Admission::StoreFailed, why_store_failed(term_->store_errors()));
     try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
     return;
   }
@@ -390,6 +399,11 @@ void ControllerDaemon::end_term(Admission admission, std::string why) {
   try_again_at_.reset();
   tell_admission(admission, std::move(why));
   campaign();
+}
+
+std::string ControllerDaemon::why_store_failed(const Errors& errors) const {
+  if (!term_) return text_of(errors);
+  return (election_->is_certain() ? kJobsRunOn : kMayBeDeposed) + text_of(errors);
 }
 
 void ControllerDaemon::tell_admission(Admission admission, std::string why) {
@@ -425,7 +439,8 @@ ControllerFacts ControllerDaemon::facts() {
     out.why = "controller " + leader->name + " leads";
   }
   // Another one may lead already: what is known here may be old, and nothing can be written.
-  if (out.admission == Admission::Open && !election_->is_certain()) {
+  if ((out.admission == Admission::Open || out.admission == Admission::StoreFailed) &&
+      !election_->is_certain()) {
     out.admission = Admission::Starting;
     out.why = "this controller is not certain that it still leads; ask again";
   }

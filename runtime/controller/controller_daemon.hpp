@@ -98,6 +98,9 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   void outgrow(Epoch later);
   void end_term(Admission admission, std::string why);
   void tell_admission(Admission admission, std::string why);
+  std::string why_store_failed(const Errors& errors) const;
+  std::optional<Candidate> known_leader() const;
+  std::string why() const;
   TaskQueue::Clock::time_point next_wake();
   bool says_hello(LinkId link, const std::vector<AgentMessage>& messages);
   void end_without_hello();

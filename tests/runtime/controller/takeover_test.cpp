@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -398,6 +400,42 @@ TEST(Takeover, AControllerThatIsAboutToLeadRedirectsNoClientToItself) {
   may_lead.set_value();
   ASSERT_TRUE(eventually([&] { return facts().admission == Admission::Open; }));
   EXPECT_EQ(facts().leader_url, "http://t");
+}
+
+// Such a leader, cut off from its store, answered reads with what may be old, and stood still while
+// it tried to open the store.
+TEST(Takeover, WhoCannotWriteAndDoesNotLeadForCertainAnswersNothing) {
+  KeptJournal journal;
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.settings.node_lease = Duration::seconds(2);
+  config.settings.fence_margin = Duration::milliseconds(200);
+  const auto state = std::make_shared<FickleElection::Switch>();
+  std::atomic<int> opened_uncertain = 0;
+  FakeNode a(transport, "a", 2);
+  const auto daemon = start_daemon(
+      transport,
+      [&](const Leadership& leadership) {
+        if (!state->certain) ++opened_uncertain;
+        return journal.opener()(leadership);
+      },
+      config,
+      [&](Election::Lost lost) {
+        return std::make_unique<FickleElection>(state, std::move(lost));
+      });
+  ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
+  journal.full = true;
+  EXPECT_EQ(submitted(*daemon, JobBuilder("lost").spec()).kind, RequestOutcome::Kind::Unavailable);
+  ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::StoreFailed; }));
+  state->certain = false;
+  EXPECT_EQ(admission_of(*daemon), Admission::Starting);
+  EXPECT_NE(looked(*daemon, [](const ControlView& v) { return v.facts.why; }).find("not certain"),
+            std::string::npos);
+  EXPECT_TRUE(eventually([&] { return !a.holds_lease(); }));
+  EXPECT_LE(opened_uncertain, 1) << "one may have been under way";
+  journal.full = false;
+  state->certain = true;
+  EXPECT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
 }
 
 TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
