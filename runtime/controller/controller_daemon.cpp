@@ -112,7 +112,7 @@ void ControllerDaemon::on_messages(LinkId link, std::vector<AgentMessage> messag
     const auto peer = peers_.find(link.value);
     if (peer == peers_.end() || !says_hello(link, messages)) return;
     if (!term_) {
-      server_->send(link, Refusal{"this controller does not lead: " + why_, true, {}});
+      server_->send(link, Refusal{"this controller does not lead: " + why(), true, {}});
       return server_->close(link, "this controller does not lead");
     }
     for (AgentMessage& message : messages) term_->heard(link, peer->second, std::move(message));
@@ -151,7 +151,7 @@ void ControllerDaemon::ask(EventBody request, std::function<void(const RequestOu
   tasks_.post([this, request = std::move(request), answer]() mutable {
     // A term that is not established yet decides nothing before it is.
     if (term_ && !term_->is_halted()) return term_->ask(std::move(request), answer->take());
-    answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why_});
+    answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why()});
   });
 }
 
@@ -159,7 +159,7 @@ void ControllerDaemon::when_durable(std::function<void(const RequestOutcome&)> d
   const auto answer = std::make_shared<Answer>(std::move(done));
   tasks_.post([this, answer] {
     if (term_ && !term_->is_halted()) return term_->when_durable(answer->take());
-    answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why_});
+    answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why()});
   });
 }
 
@@ -181,7 +181,7 @@ std::unique_ptr<Subscription> ControllerDaemon::read_log(
     if (term_)
       place->inner = term_->read_log(query, told);
     else
-      told({}, true, why_);
+      told({}, true, why());
   });
   return std::make_unique<LateSubscription>(place);
 }
@@ -262,8 +262,10 @@ void ControllerDaemon::campaigned(const Result<std::optional<Leadership>>& resul
   if (!result) {
     // What it lacks may be given to it where it runs: rights at the election's service, say.
     try_again_at_ = TaskQueue::Clock::now() + kCampaignRetry;
+    campaign_failed_ = true;
     return tell_admission(Admission::Following, text_of(result.errors()));
   }
+  campaign_failed_ = false;
   if (!*result) return;  // Cancelled.
   leadership_ = **result;
   begin_term();
@@ -397,6 +399,7 @@ void ControllerDaemon::end_term(Admission admission, std::string why) {
   store_.reset();
   policy_.reset();
   try_again_at_.reset();
+  campaign_failed_ = false;
   tell_admission(admission, std::move(why));
   campaign();
 }
@@ -424,20 +427,31 @@ void ControllerDaemon::tell_admission(Admission admission, std::string why) {
   changes_.tell(JobId::none());
 }
 
+// One that is about to lead, or did, is named already: no client is redirected to the controller
+// that it asked.
+std::optional<Candidate> ControllerDaemon::known_leader() const {
+  std::optional<Candidate> leader = election_->leader();
+  if (!leadership_ && leader && leader->name == parts_.config.name) return std::nullopt;
+  return leader;
+}
+
+// Why it lost the lead, or began, is of no more interest once another one leads; why it cannot
+// campaign is.
+std::string ControllerDaemon::why() const {
+  if (leadership_ || campaign_failed_) return why_;
+  const std::optional<Candidate> leader = known_leader();
+  return leader ? "controller " + leader->name + " leads" : why_;
+}
+
 ControllerFacts ControllerDaemon::facts() {
   ControllerFacts out;
   out.admission = admission_;
-  out.why = why_;
+  out.why = why();
   out.has_state = term_ != nullptr;
-  const std::optional<Candidate> leader = election_->leader();
-  // One that is about to lead, or did, is named already: no client is redirected to the controller
-  // that it asked.
-  const bool is_other = leader && (leadership_ || leader->name != parts_.config.name);
-  if (is_other) out.leader_url = leader->address;
-  if (is_other && !leadership_ && admission_ == Admission::Starting) {
+  const std::optional<Candidate> leader = known_leader();
+  if (leader) out.leader_url = leader->address;
+  if (leader && !leadership_ && admission_ == Admission::Starting)
     out.admission = Admission::Following;
-    out.why = "controller " + leader->name + " leads";
-  }
   // Another one may lead already: what is known here may be old, and nothing can be written.
   if ((out.admission == Admission::Open || out.admission == Admission::StoreFailed) &&
       !election_->is_certain()) {

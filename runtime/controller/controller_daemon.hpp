@@ -119,7 +119,8 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   /// Streams that have not said hello, and until when they may: the oldest first.
   std::map<std::uint64_t, TaskQueue::Clock::time_point> without_hello_;
   Admission admission_ = Admission::Starting;
-  std::string why_ = "the journal is being read";
+  std::string why_ = "the journal is being read";  ///< As of the last change.
+  bool campaign_failed_ = false;                   ///< `why_` is the reason.
   std::optional<Leadership> leadership_;
   std::unique_ptr<StateStore> store_;
   std::unique_ptr<Policy> policy_;

@@ -438,6 +438,64 @@ TEST(Takeover, WhoCannotWriteAndDoesNotLeadForCertainAnswersNothing) {
   EXPECT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
 }
 
+/// Leads once; from then on another one does.
+class LeadsOnce final : public Election {
+ public:
+  struct Switch {
+    std::atomic<int> campaigns{0};
+    std::atomic<bool> is_over{false};
+    Lost lost;
+  };
+
+  LeadsOnce(std::shared_ptr<Switch> state, Lost lost) : state_(std::move(state)) {
+    state_->lost = std::move(lost);
+  }
+
+  Result<std::optional<Leadership>> campaign(std::stop_token stop) override {
+    if (++state_->campaigns == 1) return std::optional<Leadership>(Leadership{1});
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [] { return false; });
+    return std::optional<Leadership>();
+  }
+
+  Clock::time_point until() const override {
+    return state_->is_over ? Clock::time_point::min() : Clock::time_point::max();
+  }
+
+  Status resign() override { return Done{}; }
+
+  std::optional<Candidate> leader() const override {
+    return state_->is_over ? Candidate{"b", "http://b"} : Candidate{"test", "http://t"};
+  }
+
+ private:
+  std::shared_ptr<Switch> state_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+};
+
+// It went on to give the reason for which it had lost the lead.
+TEST(Takeover, WhoFollowsAnotherOneSaysWhoLeads) {
+  KeptJournal journal;
+  FakeTransport transport;
+  const auto state = std::make_shared<LeadsOnce::Switch>();
+  const auto daemon =
+      start_daemon(transport, journal.opener(), quick_config(), [&](Election::Lost lost) {
+        return std::make_unique<LeadsOnce>(state, std::move(lost));
+      });
+  state->is_over = true;
+  state->lost({Error{ErrorCode::NotFound, {}, 0, "etcd", "renewing a lease failed: it has ended"}});
+  ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Following; }));
+  EXPECT_EQ(looked(*daemon, [](const ControlView& v) { return v.facts.why; }),
+            "controller b leads");
+  EXPECT_NE(history_of(*daemon).find("it has ended"), std::string::npos);
+  EXPECT_EQ(submitted(*daemon, JobBuilder("j").spec()).message, "controller b leads");
+  FakeNode a(transport, "a", 2);
+  EXPECT_TRUE(eventually([&] {
+    return a.last_refusal() == "this controller does not lead: controller b leads";
+  })) << a.last_refusal();
+}
+
 TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
   KeptJournal journal;
   FakeTransport transport;
