@@ -433,6 +433,9 @@ Result<EtcdWatchEnd> EtcdClient::watch(
   pb::WatchResponse response;
   for (bool on = connected && stream->Write(request); on && stream->Read(&response);) {
     created = true;
+    // Of later revisions than its own a member says nothing, without a word about it.
+    end.is_behind = response.created() && response.header().revision() + 1 < from;
+    if (end.is_behind) break;
     std::vector<EtcdChange> changes;
     // The revision in the head may be ahead of the changes that were sent.
     std::int64_t last = 0;

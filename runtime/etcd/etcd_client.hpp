@@ -122,6 +122,9 @@ struct EtcdChange {
 struct EtcdWatchEnd {
   /// Above 0: the revision asked for is gone, the history begins here.
   std::int64_t compacted = 0;
+  /// The member's revision is before the one asked for: it lags, or the cluster's data was replaced
+  /// by older data.
+  bool is_behind = false;
 };
 
 /// Goes from member to member until one answers. Shared between threads. Reads see every write that

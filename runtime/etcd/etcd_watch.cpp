@@ -36,8 +36,16 @@ void EtcdWatch::follow(const std::stop_token& stop) {
           handler_.changed(std::move(changes));
         });
     if (!end) pause(stop, kPauseBeforeWatchingAgain);
-    if (end && end->compacted > 0) next_ = 0;
+    if (end && (end->compacted > 0 || (end->is_behind && is_replaced()))) next_ = 0;
+    if (end && end->is_behind) pause(stop, kPauseBeforeWatchingAgain);
   }
+}
+
+// Whether the revisions that were seen are no more: a member that lags has them some time later,
+// and a read waits for it.
+bool EtcdWatch::is_replaced() {
+  const Result<EtcdAnswer> read = client_.read(range_, {.patience = kReadPatience});
+  return read && read->revision + 1 < next_;
 }
 
 }  // namespace orrery::runtime

@@ -13,8 +13,9 @@ namespace orrery::runtime {
 
 /// Calls `all` with everything in the range, then `changed` with each change that follows, without
 /// a gap and without a repetition: a lost connection is resumed at another member after the last
-/// change seen. Where the members have forgotten what came next (a compaction), `all` is called
-/// anew. Both are called on the watch's own thread.
+/// change seen. Where the members have forgotten what came next (a compaction), or have older data
+/// than what was seen (it was replaced by a copy), `all` is called anew. Both are called on the
+/// watch's own thread.
 class EtcdWatch {
  public:
   struct Handler {
@@ -34,6 +35,7 @@ class EtcdWatch {
 
  private:
   void follow(const std::stop_token& stop);
+  bool is_replaced();
 
   EtcdClient& client_;
   EtcdRange range_;

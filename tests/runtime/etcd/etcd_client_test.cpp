@@ -171,6 +171,24 @@ TEST_F(EtcdClientTest, AWatchReadsAnewWhatWasCompacted) {
   EXPECT_THAT(seen.values_now(), ElementsAre("4", "new"));
 }
 
+// As where the data of the members was replaced by an older copy: it waited for revisions that are
+// no more.
+TEST_F(EtcdClientTest, AWatchOfLaterRevisionsThanThereAreReadsAnew) {
+  const std::string key = prefix_ + "/watched";
+  const std::int64_t now = client_->put({key, "copied"})->revision;
+  const auto end = client_->watch(
+      EtcdRange::key(key), now + 1000, {}, [](const std::vector<EtcdChange>&, std::int64_t) {});
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->is_behind);
+  Seen seen;
+  EtcdWatch watch(*client_, EtcdRange::key(key), seen.handler(), now + 1000);
+  ASSERT_TRUE(comes_true([&] { return seen.values_now().size() == 1; }));
+  ASSERT_TRUE(client_->put({key, "new"}));
+  EXPECT_TRUE(comes_true([&] { return seen.values_now().size() == 2; }));
+  EXPECT_THAT(seen.values_now(), ElementsAre("copied", "new"));
+  EXPECT_EQ(seen.resets, 1);
+}
+
 TEST_F(EtcdClientTest, TheDeathOfAnyMemberOnlyDelaysAnAnswer) {
   std::int64_t last = 0;
   for (std::size_t member : {cluster().leader(), std::size_t{1}}) {
