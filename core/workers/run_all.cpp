@@ -18,16 +18,8 @@ void check_call(const CalledGroup& group, const CallArguments& arguments, Errors
     errors.push_back(refused_call("arguments",
                                   "found " + std::to_string(arguments.positional) +
                                       " positional, needed keywords only; name each argument"));
-  if (group.sharding == nullptr) return;
-  const std::vector<std::int32_t>& ranks = group.sharding->ranks();
-  const bool is_whole =
-      ranks.size() == static_cast<std::size_t>(group.workers) &&
-      std::ranges::all_of(ranks, [&](std::int32_t rank) { return rank < group.workers; });
-  if (!is_whole)
-    errors.push_back(refused_call(
-        "named sharding",
-        "found " + group.sharding->text() + ", needed a place for each of the " +
-            std::to_string(group.workers) + " workers; number its ranks 0 to workers - 1"));
+  if (const Status whole = check_sharding(group); !whole)
+    errors.insert(errors.end(), whole.errors().begin(), whole.errors().end());
 }
 
 /// Positions of the named axes among those of the group; what is wrong goes to `errors`.
@@ -145,6 +137,19 @@ void check_extents(const CallArguments& arguments,
 }
 
 }  // namespace
+
+Status check_sharding(const CalledGroup& group) {
+  if (group.sharding == nullptr) return Done{};
+  const std::vector<std::int32_t>& ranks = group.sharding->ranks();
+  const bool is_whole =
+      ranks.size() == static_cast<std::size_t>(group.workers) &&
+      std::ranges::all_of(ranks, [&](std::int32_t rank) { return rank < group.workers; });
+  if (is_whole) return Done{};
+  return refused_call("named sharding",
+                      "found " + group.sharding->text() + ", needed a place for each of the " +
+                          std::to_string(group.workers) +
+                          " workers; number its ranks 0 to workers - 1");
+}
 
 Result<RunPlan> run_single_worker(const CalledGroup& group,
                                   std::int32_t worker,

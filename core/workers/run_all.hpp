@@ -73,6 +73,9 @@ struct CalledGroup {
   const NamedSharding* sharding = nullptr;  ///< Of exactly these ranks; null: none.
 };
 
+/// Whether the group's sharding, where it has one, has a place for each of its workers.
+Status check_sharding(const CalledGroup& group);
+
 /// One worker runs and returns.
 Result<RunPlan> run_single_worker(const CalledGroup& group,
                                   std::int32_t worker,

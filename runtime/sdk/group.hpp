@@ -145,7 +145,7 @@ struct GroupCallOptions {
 class WorkerGroup {
  public:
   /// Waits until all workers of the role can be called. Throws a CallError, BadArguments for a
-  /// sharding that cannot be.
+  /// sharding that cannot be, or has not just one place for each worker.
   WorkerGroup(Driver driver, std::string role, GroupOptions options = {});
 
   std::int64_t size() const;

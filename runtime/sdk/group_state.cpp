@@ -71,6 +71,9 @@ void WorkerGroup::State::refresh(std::optional<Sharding> asked) {
     const std::shared_ptr<const PeerList> list =
         driver.peers()->refresh(std::min(left, kDirectoryLimit));
     if (std::shared_ptr<const GroupMembers> complete = complete_members(*list, role)) {
+      const auto size = static_cast<std::int32_t>(complete->peers.size());
+      if (const Status fits = workers::check_sharding({size, made ? &*made : nullptr}); !fits)
+        raise_unfit("sharding", fits.errors());
       const std::scoped_lock lock(mutex);
       members = std::move(complete);
       if (made) sharding = std::move(made);

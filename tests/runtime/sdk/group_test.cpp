@@ -187,8 +187,12 @@ TEST_F(Groups, AxesThatCannotBeAreAllNamed) {
                BadArguments);
   EXPECT_THROW(WorkerGroup(driver, "policy", {.sharding = Sharding{{"dp"}, {0}, {}}}),
                BadArguments);
-  WorkerGroup odd(driver, "policy", {.sharding = Sharding{{"dp"}, {3}, {}}});
-  EXPECT_THROW(odd.run_all_single_data("record"), BadArguments);
+  for (const Sharding& unfit : {Sharding{{"dp"}, {3}, {}},
+                                Sharding{{"dp"}, {5}, {}},
+                                Sharding{{"dp"}, {4}, {0, 1, 2, 5}}}) {
+    EXPECT_THROW(WorkerGroup(driver, "policy", {.sharding = unfit}), BadArguments);
+    EXPECT_THROW(line.refresh(unfit), BadArguments);
+  }
 }
 
 TEST_F(Groups, OneErrorLosesNoOtherResult) {
