@@ -10,7 +10,7 @@ std::string CallTarget::text() const {
 
 CallState::CallState(CallRequest asked)
     : request(std::move(asked)),
-      deadline(std::chrono::steady_clock::now() + request.options.deadline),
+      deadline(from_now(request.options.deadline)),
       credit_(request.options.credit) {}
 
 bool CallState::is_ready() const {

@@ -17,7 +17,7 @@ void raise_unfit_answer(const CallState& state, const std::string& why) {
 bool PendingCall::is_ready() const { return state_->is_ready(); }
 
 bool PendingCall::wait_for(std::chrono::milliseconds time) const {
-  return state_->wait_until(std::chrono::steady_clock::now() + time);
+  return state_->wait_until(from_now(time));
 }
 
 void PendingCall::wait() const { state_->wait_until(SteadyTime::max()); }

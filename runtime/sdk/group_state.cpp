@@ -59,7 +59,7 @@ WorkerGroup::State::State(Driver of, std::string name, GroupOptions how)
 
 void WorkerGroup::State::refresh(std::optional<Sharding> asked) {
   std::optional<workers::NamedSharding> made = sharding_of(asked);
-  const SteadyTime until = std::chrono::steady_clock::now() + options.form_deadline;
+  const SteadyTime until = from_now(options.form_deadline);
   stale->store(false);
   while (true) {
     const auto left = std::chrono::ceil<Milliseconds>(until - std::chrono::steady_clock::now());

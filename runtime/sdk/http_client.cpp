@@ -67,7 +67,7 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
       : access_(std::move(access)),
         ask_(std::move(ask)),
         done_(std::move(done)),
-        until_(std::chrono::steady_clock::now() + ask_.limit) {}
+        until_(from_now(ask_.limit)) {}
 
   void start() {
     timer_ = Io::instance().after(ask_.limit, [self = shared_from_this()] {

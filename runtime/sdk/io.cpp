@@ -47,7 +47,7 @@ class Connecting : public std::enable_shared_from_this<Connecting> {
   Connecting(asio::io_context& context, ConnectTo to, std::function<void(Connected)> done)
       : to_(std::move(to)),
         done_(std::move(done)),
-        until_(std::chrono::steady_clock::now() + to_.limit),
+        until_(from_now(to_.limit)),
         timer_(context, to_.limit),
         resolver_(context),
         tcp_(context),
@@ -278,7 +278,7 @@ class AsioIo final : public Io {
   bool is_busy() const override { return role_.is_busy(); }
 
   Timer after(Milliseconds time, std::function<void()> task) override {
-    Timer out = timers_.add(std::chrono::steady_clock::now() + time, std::move(task));
+    Timer out = timers_.add(from_now(time), std::move(task));
     arm_timer();
     return out;
   }

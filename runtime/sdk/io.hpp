@@ -2,6 +2,7 @@
 // "The I/O thread" is the one that has the I/O role just then (io_role.hpp): one at a time.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,13 @@ namespace orrery::sdk {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 using Milliseconds = std::chrono::milliseconds;
+
+/// So long from now; what ends beyond the clock's range, as with a deadline that is to mean
+/// "never", ends in 34 years.
+inline SteadyTime from_now(Milliseconds time) {
+  constexpr Milliseconds kLongest{std::int64_t{1} << 40};
+  return std::chrono::steady_clock::now() + std::clamp(time, Milliseconds(0), kLongest);
+}
 
 /// How an operation ended: so many bytes, or a reason why not.
 struct IoResult {

@@ -202,7 +202,7 @@ void Peers::on_broken(const PeerLink::Broken& broken) {
 std::shared_ptr<const PeerList> Peers::refresh(Milliseconds limit) {
   const auto answer = std::make_shared<std::promise<DirectoryAnswer>>();
   std::future<DirectoryAnswer> waited = answer->get_future();
-  const SteadyTime until = std::chrono::steady_clock::now() + limit;
+  const SteadyTime until = from_now(limit);
   Io::instance().post([self = shared_from_this(), until, answer] {
     self->ask_until(
         until, kPauseMin, [answer](const DirectoryAnswer& got) { answer->set_value(got); });

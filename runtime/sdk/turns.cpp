@@ -37,7 +37,8 @@ std::shared_ptr<Wish> Turns::take(Milliseconds lease, Milliseconds deadline) {
   std::string refusal;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, deadline, [&] { return wish->is_granted || !wish->refusal.empty(); });
+    changed_.wait_until(
+        lock, from_now(deadline), [&] { return wish->is_granted || !wish->refusal.empty(); });
     if (wish->is_granted) return wish;
     refusal = wish->refusal;
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/sdk/driver.hpp"
+#include "runtime/sdk/group.hpp"
 #include "tests/runtime/sdk/fake_cluster.hpp"
 #include "tests/runtime/sdk/raw_caller.hpp"
 
@@ -35,6 +36,17 @@ TEST_F(Calls, ArgumentsByPlaceAndByName) {
   const Value all = trainer.call_named("all", {{"x", 1}}, {2, "three"});
   EXPECT_EQ(all["positional"], Value({2, "three"}));
   EXPECT_EQ(all["named"], Value({{"x", 1}}));
+}
+
+// It ended at once: the sum with the time of now was beyond the clock's range.
+TEST_F(Calls, ADeadlineMayMeanNever) {
+  for (const std::chrono::milliseconds never :
+       {std::chrono::milliseconds::max(), std::chrono::milliseconds(std::int64_t{1} << 50)}) {
+    EXPECT_EQ(trainer.within(never).call<int>("add", 2, 3), 5);
+    EXPECT_TRUE(trainer.submit<int>("add", 2, 3).wait_for(never));
+    WorkerGroup group(driver, "trainer", {.form_deadline = never});
+    EXPECT_EQ(group.size(), 1);
+  }
 }
 
 TEST_F(Calls, ValuesComeBackAsTheyWere) {
