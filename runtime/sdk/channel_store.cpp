@@ -6,6 +6,7 @@
 
 #include "core/base/number_text.hpp"
 #include "runtime/sdk/hashes.hpp"
+#include "runtime/sdk/served_connection.hpp"
 
 namespace orrery::sdk::detail {
 namespace {
@@ -106,6 +107,22 @@ ChannelStore::Channel& ChannelStore::find(const Value& name, const Value& epoch)
   return at->second;
 }
 
+/// What is told to who would make the channel anew, though it is closed with something left. A new
+/// one of its name would take from consumers what they may still give back.
+std::string ChannelStore::why_not_anew(const Channel& channel) {
+  std::map<std::string, std::size_t> holders;
+  for (const auto& [number, lease] : channel.leases)
+    holders[lease.connection->caller()] += lease.items.size();
+  std::string leased;
+  for (const auto& [caller, count] : holders)
+    leased += (leased.empty() ? "" : ", ") + std::to_string(count) + " of " + caller;
+  return "found it closed with " + std::to_string(channel.items.size()) + " items left and " +
+         std::to_string(channel.leases.size()) +
+         " leases open (items: " + (leased.empty() ? "none" : leased) +
+         "), needed one that is done with or open; get and acknowledge what is left (a driver that "
+         "has a lease may end, too), and open it without a capacity for that";
+}
+
 void ChannelStore::create(const ServedCallPtr& call, std::vector<Value> values) {
   const std::string name = channel_name(values[0]);
   const std::uint64_t capacity = whole_number(values[1], "capacity", 1);
@@ -125,6 +142,8 @@ void ChannelStore::create(const ServedCallPtr& call, std::vector<Value> values) 
     throw BadArguments("channel " + name + ": found one with capacity " +
                        std::to_string(channel.capacity) +
                        ", needed equal limits of all that create it; create it at one place");
+  } else if (channel.closed) {
+    raise(channel_error("ChannelClosed", name, why_not_anew(channel)));
   }
   finish_(call, channel_answer({{"epoch", channel.epoch}}));
 }

@@ -94,6 +94,7 @@ class ChannelStore {
   void state(const ServedCallPtr& call, std::vector<Value> values);
   void close(const ServedCallPtr& call, std::vector<Value> values);
 
+  static std::string why_not_anew(const Channel& channel);
   static void acknowledge(Channel& channel, const std::string& name, const Value& of);
   Channel& find(const Value& name, const Value& epoch);
   void wait(const ServedCallPtr& call, const std::string& name);

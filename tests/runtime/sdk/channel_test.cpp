@@ -253,6 +253,27 @@ TEST_F(Channels, AClosedOneIsEmptiedFirst) {
   EXPECT_THROW(channel.take<int>(), ChannelClosed);
 }
 
+// Who created it got the closed one, and every put of it failed.
+TEST_F(Channels, AClosedOneIsNotMadeAnewWhileSomethingIsLeftOfIt) {
+  const auto refusal = [&] {
+    try {
+      Channel::create(owner, "samples", {.capacity = 4, .weight_max = 10});
+    } catch (const ChannelClosed& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  channel.put_all({{1}, {2}});
+  ChannelBatch held = channel.get();
+  channel.close();
+  EXPECT_THAT(refusal(),
+              ::testing::HasSubstr("1 items left and 1 leases open (items: 1 of driver:"));
+  EXPECT_EQ(channel.take<int>(), 2);
+  EXPECT_THAT(refusal(), ::testing::HasSubstr("0 items left and 1 leases open"));
+  held.acknowledge();
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(Channels, ClosingEndsThoseThatWait) {
   Channel other = Channel::create(owner, "other", {.capacity = 1});
   other.put(1);
