@@ -147,6 +147,17 @@ FailedStart WorkerStarts::failed(const SpawnWorker& order,
 }
 
 // What the job asks for, or the agent's settings forbid, is the same at the next try.
+void WorkerStarts::set_server_url(const std::string& url) {
+  if (url == server_url_) return;
+  server_url_ = url;
+  for (const WorkerRecord& record : table_.records()) tell_server_url(record.name());
+}
+
+void WorkerStarts::tell_server_url(const WorkerName& worker) const {
+  if (server_url_.empty()) return;
+  replace_file(table_.folder_of(worker) + "/server_url", server_url_ + "\n", Survives::Kill, 0644);
+}
+
 FailedStart WorkerStarts::failed(const SpawnWorker& order, const Errors& errors) {
   const bool for_good = std::ranges::any_of(
       errors, [](const Error& error) { return error.code == ErrorCode::InvalidInput; });
@@ -171,6 +182,7 @@ std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const J
                  membership_text(record_of(order), job, *members) + "\n",
                  Survives::Kill,
                  0644);
+  tell_server_url(order.worker);
   const WorkerName& name = order.worker;
   if (tell_token_) tell_token_({name.job, name.incarnation, name.birth_rank, token, 0, {}});
   const Status started = table_.start(order, *launch, token, ports.held);
@@ -226,6 +238,7 @@ Status WorkerStarts::add_environment(const SpawnWorker& order,
   around.overrides = {{"ORRERY_SOCKET", state_.path("socket")},
                       {"ORRERY_WORKER", folder_name_of(order.worker)},
                       {"ORRERY_MEMBERSHIP", table_.folder_of(order.worker) + "/membership.json"},
+                      {"ORRERY_SERVER_URL_FILE", table_.folder_of(order.worker) + "/server_url"},
                       {"ORRERY_TOKEN", token},
                       {kTokenVariable, launch.token}};
   if (config_.tls.is_set()) {

@@ -41,8 +41,9 @@ class WorkerStarts {
   /// Called with a worker's token right before its shim is started.
   void on_token(std::function<void(const WorkerToken&)> told) { tell_token_ = std::move(told); }
 
-  /// The controller's HTTP address, for workers that start from now on.
-  void set_server_url(const std::string& url) { server_url_ = url; }
+  /// The HTTP address of the controller that leads, for workers that start from now on and, in a
+  /// file, for those that run. Empty: it has none.
+  void set_server_url(const std::string& url);
 
   /// Starts a worker. Nothing: it has a shim now, or waits: for its environment, or for others that
   /// start, so that the lease is renewed in between however many there are. Otherwise why not.
@@ -67,6 +68,7 @@ class WorkerStarts {
 
  private:
   bool may_start();
+  void tell_server_url(const WorkerName& worker) const;
   std::optional<FailedStart> start(const SpawnWorker& order, const JobSpec& job);
   FailedStart failed(const SpawnWorker& order,
                      const std::string& reason,

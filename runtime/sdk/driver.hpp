@@ -111,7 +111,7 @@ class RemoteWorker {
 /// ORRERY_SERVER_URL or ORRERY_SERVER, ORRERY_JOB, ORRERY_TOKEN or the file ORRERY_TOKEN_FILE
 /// names, ORRERY_CA.
 struct DriverOptions {
-  std::string url;
+  std::string url;  ///< Of several controllers all of them, joined by commas.
   std::string job;
   std::string token;
   std::string ca;    ///< A PEM file.

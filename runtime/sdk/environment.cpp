@@ -120,9 +120,10 @@ WorkerStart worker_start(const Environment& environment) {
   out.call_address = reader.text("ORRERY_CALL_ADDRESS", out.call_address);
   out.call_certificate = reader.text("ORRERY_CALL_CERTIFICATE");
   out.server_url = reader.text("ORRERY_SERVER_URL");
+  out.server_url_file = reader.text("ORRERY_SERVER_URL_FILE");
   out.ca = reader.text("ORRERY_CA");
   if (!out.server_url.empty())
-    if (std::string why = unfit_access({out.server_url, out.token, out.ca}); !why.empty())
+    if (std::string why = unfit_access({out.server_url, out.token, out.ca, {}}); !why.empty())
       reader.note("ORRERY_SERVER_URL: " + why);
   reader.check();
   if (const std::string path = reader.text("ORRERY_MEMBERSHIP"); !path.empty()) {
@@ -140,6 +141,7 @@ DirectoryAccess driver_access(DriverOptions options, const Environment& environm
   VariableReader reader(environment);
   DirectoryAccess out;
   out.controller.url = options.url.empty() ? reader.text("ORRERY_SERVER_URL") : options.url;
+  if (options.url.empty()) out.controller.url_file = reader.text("ORRERY_SERVER_URL_FILE");
   if (out.controller.url.empty())
     out.controller.url = reader.text("ORRERY_SERVER", "http://127.0.0.1:22100");
   out.controller.ca = options.ca.empty() ? reader.text("ORRERY_CA") : options.ca;

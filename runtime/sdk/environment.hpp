@@ -27,7 +27,8 @@ struct WorkerStart {
   std::string socket;  ///< Empty: there is no agent.
   std::string call_address = "127.0.0.1";
   std::string call_certificate;  ///< A PEM file; empty: plain.
-  std::string server_url;        ///< Empty: no controller is known, so no other can be called.
+  std::string server_url;        ///< Empty: no controller was known at the start.
+  std::string server_url_file;   ///< Holds the address of the one that leads now; perhaps empty.
   std::string ca;
   Membership membership;  ///< As of the start, without members.
 };

@@ -1,9 +1,11 @@
 #include "runtime/sdk/http_client.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
@@ -20,9 +22,8 @@ constexpr int kRedirectsMax = 4;
 constexpr std::uint16_t kDefaultPort = 22100;
 
 /// The address in a URL; nothing where it is none.
-std::optional<ConnectTo> address_in(const ControllerAccess& access) {
+std::optional<ConnectTo> address_in(std::string_view rest, const std::string& ca) {
   ConnectTo out;
-  std::string_view rest = access.url;
   if (rest.starts_with("unix:")) {
     out.unix_path = rest.substr(5);
     out.host = "localhost";
@@ -31,7 +32,7 @@ std::optional<ConnectTo> address_in(const ControllerAccess& access) {
   }
   if (rest.starts_with("https://")) {
     out.security = ConnectTo::Security::Verified;
-    out.ca = access.ca;
+    out.ca = ca;
     rest.remove_prefix(8);
   } else if (rest.starts_with("http://")) {
     rest.remove_prefix(7);
@@ -70,15 +71,20 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
         until_(from_now(ask_.limit)) {}
 
   void start() {
+    // Each time anew: the agent replaces the file when another controller leads.
+    if (std::string now; !access_.url_file.empty() && std::ifstream(access_.url_file) >> now)
+      access_.url = std::move(now);
+    access_.url = addresses_of(access_).front();
     timer_ = Io::instance().after(ask_.limit, [self = shared_from_this()] {
       self->fail("no answer within " + std::to_string(self->ask_.limit.count()) + " ms");
     });
+    if (const std::string why = unfit_access(access_); !why.empty()) return fail(why);
     connect();
   }
 
  private:
   void connect() {
-    std::optional<ConnectTo> to = address_in(access_);
+    std::optional<ConnectTo> to = address_in(access_.url, access_.ca);
     if (!to) return fail("found " + access_.url + ", needed http://, https:// or unix:");
     to->limit =
         std::max(Milliseconds(1),
@@ -179,15 +185,38 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
 }  // namespace
 
 std::string unfit_access(const ControllerAccess& access) {
-  const std::optional<ConnectTo> to = address_in(access);
-  if (!to)
-    return "the controller's address: found \"" + access.url +
-           "\", needed http://host:port, https://host:port or unix:/path; correct it";
-  const bool is_local = !to->unix_path.empty() || to->host == "localhost" || is_loopback(to->host);
-  if (!access.token.empty() && to->security == ConnectTo::Security::Plain && !is_local)
-    return "the controller's address: found " + access.url +
-           ", where the token would travel in clear, needed https://; let the controller serve TLS";
+  for (const std::string& url : addresses_of(access)) {
+    const std::optional<ConnectTo> to = address_in(url, access.ca);
+    if (!to)
+      return "the controller's address: found \"" + url +
+             "\", needed http://host:port, https://host:port or unix:/path; correct it";
+    const bool is_local =
+        !to->unix_path.empty() || to->host == "localhost" || is_loopback(to->host);
+    if (!access.token.empty() && to->security == ConnectTo::Security::Plain && !is_local)
+      return "the controller's address: found " + url +
+             ", where the token would travel in clear, needed https://; let the controller serve "
+             "TLS";
+  }
   return {};
+}
+
+std::vector<std::string> addresses_of(const ControllerAccess& access) {
+  std::vector<std::string> out;
+  for (std::string_view rest = access.url;;) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    std::string_view each = rest.substr(0, end);
+    while (each.starts_with(' ')) each.remove_prefix(1);
+    while (each.ends_with(' ')) each.remove_suffix(1);
+    out.emplace_back(each);
+    if (end == rest.size()) return out;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+void turn_to_next(ControllerAccess& access) {
+  const std::size_t end = access.url.find(',');
+  if (end == std::string::npos) return;
+  access.url = access.url.substr(end + 1) + "," + access.url.substr(0, end);
 }
 
 void ask_controller(const ControllerAccess& access,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/sdk/io.hpp"
 
@@ -12,9 +13,14 @@ namespace orrery::sdk {
 
 /// Where a controller answers and who asks.
 struct ControllerAccess {
-  std::string url;    ///< http://host:port, https://host:port or unix:/path.
+  /// http://host:port, https://host:port or unix:/path; of several controllers joined by commas,
+  /// the one to ask first.
+  std::string url;
   std::string token;  ///< Empty: none.
   std::string ca;     ///< A PEM file; empty: the system's authorities.
+  /// Holds the address of the controller that leads now, which stands in place of `url`; empty, or
+  /// no file there yet: `url` holds.
+  std::string url_file;
 };
 
 /// A request with the answer's limit.
@@ -34,12 +40,18 @@ struct HttpAnswer {
   std::string failure;  ///< Not empty: there is no answer.
 };
 
-/// What is wrong with an address or its use, as a finding; empty where nothing is. A token travels
-/// in clear on this machine only.
+/// What is wrong with the addresses or their use, as a finding; empty where nothing is. A token
+/// travels in clear on this machine only.
 std::string unfit_access(const ControllerAccess& access);
 
-/// Asks, goes where another controller leads (307), and calls `done` once, within the limit.
-/// I/O thread.
+/// The addresses of `url`, at least one.
+std::vector<std::string> addresses_of(const ControllerAccess& access);
+
+/// The address that was asked first becomes the last one.
+void turn_to_next(ControllerAccess& access);
+
+/// Asks the first address, goes where another controller leads (307), and calls `done` once, within
+/// the limit. I/O thread.
 void ask_controller(const ControllerAccess& access,
                     HttpAsk ask,
                     std::function<void(HttpAnswer)> done);

@@ -31,12 +31,14 @@ std::vector<std::string> findings_of(const HttpAnswer& answer) {
   return out;
 }
 
-/// Asks again where no controller answered, which a submission with a name of its own allows.
-HttpAnswer ask_until_answered(const ControllerAccess& controller, const HttpAsk& ask) {
+/// Asks again, and the next one of several, where no controller answered, which a submission with a
+/// name of its own allows.
+HttpAnswer ask_until_answered(ControllerAccess controller, const HttpAsk& ask) {
   HttpAnswer out;
   for (int tries = 0; tries < kTriesMax; ++tries) {
     out = ask_controller_now(controller, ask);
     if (out.failure.empty() && out.status != 503) return out;
+    turn_to_next(controller);
   }
   return out;
 }
@@ -120,7 +122,7 @@ LaunchedJob launch(Value job, const LaunchOptions& options) {
 std::string LaunchedJob::phase() const {
   HttpAsk ask;
   ask.target = job_path(driver_);
-  const HttpAnswer answer = ask_controller_now(driver_.peers()->access().controller, ask);
+  const HttpAnswer answer = ask_until_answered(driver_.peers()->access().controller, ask);
   if (!answer.failure.empty()) raise(detail::error_fields("Timeout", answer.failure));
   if (answer.status != 200)
     raise(detail::error_fields("NoSuchWorker", findings_of(answer).front()));

@@ -109,9 +109,12 @@ void Peers::try_later(const CallPtr& call) {
 void Peers::ask(Milliseconds limit, Listed listed) {
   asking_.push_back(std::move(listed));
   if (asking_.size() > 1) return;  // One question answers all.
-  ask_directory(access_, limit, [self = shared_from_this()](const DirectoryAnswer& answer) {
-    self->on_listed(answer);
-  });
+  // A controller that is frozen must not take the time of those that are left.
+  const auto addresses = static_cast<int>(addresses_of(asked_.controller).size());
+  ask_directory(
+      asked_,
+      std::max(Milliseconds(1), limit / addresses),
+      [self = shared_from_this()](const DirectoryAnswer& answer) { self->on_listed(answer); });
 }
 
 void Peers::on_listed(DirectoryAnswer answer) {
@@ -123,6 +126,7 @@ void Peers::on_listed(DirectoryAnswer answer) {
     if (!unknown_since_) unknown_since_ = listed_at_;
     answer.may_try_again = listed_at_ - *unknown_since_ < kTokenUnknownMax;
   }
+  if (!answer.list && answer.may_try_again) turn_to_next(asked_.controller);
   for (const Listed& listed : std::exchange(asking_, {})) listed(answer);
 }
 

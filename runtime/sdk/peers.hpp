@@ -16,10 +16,11 @@ namespace orrery::sdk::detail {
 
 class Peers : public std::enable_shared_from_this<Peers> {
  public:
-  explicit Peers(DirectoryAccess access) : access_(std::move(access)) {}
+  explicit Peers(DirectoryAccess access) : access_(std::move(access)), asked_(access_) {}
 
   // --- any thread ---
 
+  /// As it was at the start.
   const DirectoryAccess& access() const { return access_; }
 
   /// Begins a call; it ends by its deadline whatever happens.
@@ -46,6 +47,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
 
   const DirectoryAccess access_;
   // The rest on the I/O thread.
+  DirectoryAccess asked_;  ///< The same, with the controller first that is asked next.
   std::shared_ptr<const PeerList> list_;
   std::vector<Listed> asking_;
   SteadyTime listed_at_{};

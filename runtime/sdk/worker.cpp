@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -355,12 +356,13 @@ Turn Worker::turn(std::chrono::milliseconds lease, std::chrono::milliseconds dea
 Driver Worker::driver() const {
   const std::scoped_lock lock(state_->mutex);
   if (state_->peers) return Driver(state_->peers);
-  if (state_->start.server_url.empty())
+  const detail::WorkerStart& start = state_->start;
+  if (start.server_url.empty() && !std::ifstream(start.server_url_file))
     throw BadSettings(
         {"ORRERY_SERVER_URL: found none, needed the controller's address to call "
          "other workers; start the worker by its agent, which sets it"});
   DirectoryAccess access{
-      {state_->start.server_url, state_->start.token, state_->start.ca}, state_->start.job, {}};
+      {start.server_url, start.token, start.ca, start.server_url_file}, start.job, {}};
   state_->peers = detail::open_peers(std::move(access));
   return Driver(state_->peers);
 }

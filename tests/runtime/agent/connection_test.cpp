@@ -97,6 +97,32 @@ TEST_F(ConnectionTest, NoticesThatWereNotHeardAreToldAgain) {
   }
 }
 
+// Their environment names the controller that led when they started, for ever.
+TEST_F(ConnectionTest, WorkersThatRunAreToldWhoLeadsNow) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(kJob,
+                        role_of("cat $ORRERY_SERVER_URL_FILE; " + go_.wait() +
+                                "; cat $ORRERY_SERVER_URL_FILE; echo $ORRERY_SERVER_URL"),
+                        1,
+                        Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  const auto log = [&] { return text_of_file(agent.folder_of("7-1-0") + "/log"); };
+  ASSERT_TRUE(eventually([&] { return log() == "http://127.0.0.1:1\n"; }));
+  controller.reset();
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([](StubController& c) {
+    c.epoch_ = Epoch{2};
+    c.url_ = "http://127.0.0.1:2";
+  });
+  ASSERT_TRUE(controller->until_welcomed());
+  go_.open();
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log(), "http://127.0.0.1:1\nhttp://127.0.0.1:2\nhttp://127.0.0.1:1\n");
+}
+
 TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
   auto controller = std::make_unique<StubController>(address("link"));
   AgentProcess agent(path("state"), address("link"));

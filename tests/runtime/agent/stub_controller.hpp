@@ -56,6 +56,7 @@ class StubController final : public LinkListener {
   std::int32_t first_port_ = 0;
   std::uint64_t devices_ = 0;  ///< Of each worker that `start_job` asks for.
   bool renews_ = true;
+  std::string url_ = "http://127.0.0.1:1";
   std::string refusal_;              ///< Not empty: every agent is refused.
   std::string leader_;               ///< Told with the refusal.
   std::uint64_t session_above_ = 0;  ///< Sessions up to this are refused for it.
@@ -164,7 +165,7 @@ class StubController final : public LinkListener {
       return server_->send(link, Refusal{"a later one was here", true, {}, session_above_});
     link_ = link;
     welcomed_ = false;
-    server_->send(link, Welcome{epoch_, node_, settings_, "http://127.0.0.1:1"});
+    server_->send(link, Welcome{epoch_, node_, settings_, url_});
   }
 
   void take(LinkId link, const Beat& beat) {

@@ -71,12 +71,27 @@ TEST(DriverEnvironment, OptionsGoBeforeVariables) {
       driver_access({"unix:/run/orrery.sock", "b", "token", "", "me"}, of({{"ORRERY_JOB", "a"}}));
   EXPECT_EQ(given.job, "b");
   EXPECT_EQ(given.caller, "me");
+  EXPECT_EQ(given.controller.url_file, "");
   // A role of the job that drives the others has the worker's own name.
   EXPECT_EQ(driver_access({}, of(kWorker)).caller, "");
   EXPECT_THAT(findings([] {
                 (void)driver_access({"ftp://x", "", "", "", "no name"}, of({}));
               }),
               ::testing::SizeIs(3));
+}
+
+TEST(DriverEnvironment, SeveralControllersAreNamedByCommas) {
+  DirectoryAccess several = driver_access(
+      {}, of({{"ORRERY_SERVER", "http://127.0.0.1:5, unix:/run/o.sock"}, {"ORRERY_JOB", "a"}}));
+  EXPECT_THAT(addresses_of(several.controller),
+              ::testing::ElementsAre("http://127.0.0.1:5", "unix:/run/o.sock"));
+  turn_to_next(several.controller);
+  EXPECT_THAT(addresses_of(several.controller),
+              ::testing::ElementsAre("unix:/run/o.sock", "http://127.0.0.1:5"));
+  EXPECT_THAT(findings([] {
+                (void)driver_access({"http://127.0.0.1:5,ftp://x", "a", "", "", "me"}, of({}));
+              }),
+              ::testing::ElementsAre(::testing::HasSubstr("found \"ftp://x\"")));
 }
 
 TEST(MembershipLines, AreReadOrNothing) {

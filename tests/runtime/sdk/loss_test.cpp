@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fstream>
 #include <future>
 
 #include "runtime/sdk/group.hpp"
@@ -107,6 +108,27 @@ TEST_F(Loss, AWorkerWhoseTokenIsNotKnownYetWaitsUntilItIs) {
   EXPECT_TRUE(cluster.refused(2)) << "it asks again";
   cluster.know_tokens(true);
   EXPECT_EQ(asked.get()["role_rank"], 0);
+}
+
+// The environment of a worker names the controller that led when it started.
+TEST_F(Loss, AWorkerAsksTheControllerThatLeadsNow) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("server_url");
+  std::ofstream(file) << "http://127.0.0.1:1\n";
+  cluster.start(
+      SDK_WORKER,
+      {.role = "actor",
+       .environment = {"ORRERY_SERVER_URL=http://127.0.0.1:1", "ORRERY_SERVER_URL_FILE=" + file}});
+  Future<> asked = driver.worker("actor", 0).submit("call_peer", "trainer", 0, "where");
+  EXPECT_FALSE(asked.wait_for(std::chrono::milliseconds(5)));
+  std::ofstream(file) << cluster.url() << "\n";
+  EXPECT_EQ(asked.get()["worker"], name);
+}
+
+TEST_F(Loss, TheNextOfSeveralControllersIsAsked) {
+  DriverOptions options = cluster.driver_options();
+  options.url = "http://127.0.0.1:1, " + options.url;
+  EXPECT_EQ(Driver(options).worker("trainer", 0).call<int>("add", 1, 2), 3);
 }
 
 TEST_F(Loss, AGroupOfAWorkerWhoseTokenIsNotKnownYetWaitsToo) {

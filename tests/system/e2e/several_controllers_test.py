@@ -39,6 +39,10 @@ def main(program):
         print(f"takeover after SIGKILL of the leader: {time.monotonic() - killed_at:.2f} s")
         wait_for("the job runs under it", lambda: running(second, "default.steady"))
         print(f"all reconciled: {time.monotonic() - killed_at:.2f} s")
+        told = lambda: {path.read_text() for path in
+                        scene.folder.glob("state-*/workers/*/server_url")}
+        wait_for("the workers that run know who leads",
+                 lambda: told() == {controllers.url(second) + "\n"})
         controllers.start(leader)
 
         # A leader that stands still, and comes back when another leads.

@@ -30,7 +30,8 @@ SIZES = {"actor": 4, "rollout": 2, "agent": 2}
 OF_HOSTS = {"MASTER_ADDR", "MASTER_PORT", "AVAILABLE_ADDR_LIST", "AVAILABLE_PORT_LIST"}
 # Of any worker of an agent (docs/worker_environment.md), and what /bin/sh adds.
 OF_AGENTS = {"ORRERY_WORKER", "ORRERY_CALL_ADDRESS", "ORRERY_CALL_CERTIFICATE",
-             "ORRERY_MEMBERSHIP", "ORRERY_SOCKET", "ORRERY_SERVER_URL", "ORRERY_TOKEN",
+             "ORRERY_MEMBERSHIP", "ORRERY_SOCKET", "ORRERY_SERVER_URL",
+             "ORRERY_SERVER_URL_FILE", "ORRERY_TOKEN",
              "ORRERY_WORKER_TOKEN", "PWD", "OLDPWD", "SHLVL", "_"}
 
 

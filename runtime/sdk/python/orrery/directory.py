@@ -147,10 +147,12 @@ class Controller:
     """Requests to the controller's HTTP address, or its Unix socket (unix:/path). Of several,
     joined by commas, the next is asked where one does not answer. `token` of a worker or of a
     user; `ca` a file with the certificate of the cluster's authority; `certificate` a file with
-    the client's own and its key."""
+    the client's own and its key; `url_file` a file that holds the address of the one that leads
+    now, once it is there, in place of `url`."""
 
-    def __init__(self, url, token="", ca="", certificate=""):
+    def __init__(self, url, token="", ca="", certificate="", url_file=""):
         self._urls = [each.strip().rstrip("/") for each in url.split(",")]
+        self._url_file = url_file
         self._token = token
         self._unknown_since = None  # When it was first told that the token is not known.
         self.trouble = ""  # Why the last try had no answer; nothing where it had one.
@@ -168,6 +170,17 @@ class Controller:
     def url(self):
         """The address that is asked first at the moment."""
         return self._urls[0]
+
+    def _look_who_leads(self):
+        """Takes the address in `url_file`, which the agent replaces when another one leads."""
+        try:
+            with open(self._url_file, encoding="utf-8") as file:
+                url = file.read().strip().rstrip("/")
+        except OSError:  # It is not there yet.
+            return
+        if url and url not in self._urls:
+            _check_address(url, self._token)
+            self._urls = [url]
 
     def why_away(self):
         """Why there is no answer of it at the moment, for a message."""
@@ -188,6 +201,8 @@ class Controller:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise self.timeout()
+            if self._url_file:
+                self._look_who_leads()
             try:
                 status, answer = self._follow(method, path, min(_REQUEST_S, left), body, headers)
                 if not self._may_become_known(status):

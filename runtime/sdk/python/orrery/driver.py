@@ -39,7 +39,8 @@ class Driver:
         if not token and environment.get("ORRERY_TOKEN_FILE"):
             with open(environment["ORRERY_TOKEN_FILE"], encoding="utf-8") as file:
                 token = file.read().strip()
-        controller = directory.Controller(url, token, ca=environment.get("ORRERY_CA", ""))
+        controller = directory.Controller(url, token, ca=environment.get("ORRERY_CA", ""),
+                                          url_file=environment.get("ORRERY_SERVER_URL_FILE", ""))
         is_worker = bool(environment.get("ORRERY_WORKER")) and not name
         return cls(controller, job or environment.get("ORRERY_JOB", ""),
                    "" if is_worker else name or own_name())

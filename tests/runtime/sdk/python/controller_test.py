@@ -114,6 +114,19 @@ class Away(unittest.TestCase):
         driver = orrery.Driver.connect(f"{url},{self.job.url}/", self.job.job)
         self.assertEqual(driver.peer("actor").call("add", 1, deadline=60), 2)
 
+    def test_the_address_in_the_file_is_that_of_the_one_that_leads_now(self):
+        """The environment of a worker names the controller that led when it started."""
+        file = self.job.folder / "server_url"
+        file.write_text("http://127.0.0.1:1\n", encoding="utf-8")
+        driver = orrery.Driver.from_environment(
+            {"ORRERY_SERVER_URL": "http://127.0.0.1:1", "ORRERY_SERVER_URL_FILE": str(file),
+             "ORRERY_JOB": self.job.job}, name="test")
+        future = driver.peer("actor").submit("add", 1, deadline=60)
+        fakes.until(lambda: "127.0.0.1:1 " in driver.controller.why_away() and driver.controller.trouble,
+                    "a question that fails")
+        file.write_text(self.job.url + "\n", encoding="utf-8")
+        self.assertEqual(future.result(), 2)
+
     def test_another_controller_leads(self):
         moved = fakes.FakeJob()
         self.addCleanup(moved.close)
