@@ -31,12 +31,17 @@ std::string reason_in(const HttpAnswer& answer) {
 }
 
 DirectoryAnswer answer_of(const DirectoryAccess& access, const HttpAnswer& answer) {
-  const auto refused = [&](const char* type, const std::string& message, bool again = false) {
+  const auto refused = [&](std::string_view type, const std::string& message, bool again = false) {
     return DirectoryAnswer{
         std::nullopt,
         detail::error_fields(type, "the directory of " + access.job + ": " + message),
         again};
   };
+  if (!answer.for_good.empty()) {
+    DirectoryAnswer out = refused(answer.for_good, answer.failure);
+    out.is_unfit = true;
+    return out;
+  }
   if (!answer.failure.empty())
     return refused("Timeout", answer.failure + "; see that the controller runs", true);
   if (answer.status == 200) {

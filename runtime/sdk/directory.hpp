@@ -64,6 +64,7 @@ struct DirectoryAnswer {
   /// It does not know the worker whose token was shown. After a change of controllers that passes
   /// once the worker's node has registered.
   bool is_unknown = false;
+  bool is_unfit = false;  ///< It cannot be asked at this address, now or later.
 };
 
 /// Asks once. I/O thread; `done` is called there within `limit`.

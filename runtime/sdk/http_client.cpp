@@ -78,17 +78,21 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     timer_ = Io::instance().after(ask_.limit, [self = shared_from_this()] {
       self->fail("no answer within " + std::to_string(self->ask_.limit.count()) + " ms");
     });
-    if (const std::string why = unfit_access(access_); !why.empty()) return fail(why);
+    if (const std::string why = unfit_access(access_); !why.empty())
+      return fail(why, "BadArguments");
     connect();
   }
 
  private:
+  Milliseconds left() const {
+    return std::max(Milliseconds(1),
+                    std::chrono::ceil<Milliseconds>(until_ - std::chrono::steady_clock::now()));
+  }
+
   void connect() {
     std::optional<ConnectTo> to = address_in(access_.url, access_.ca);
     if (!to) return fail("found " + access_.url + ", needed http://, https:// or unix:");
-    to->limit =
-        std::max(Milliseconds(1),
-                 std::chrono::ceil<Milliseconds>(until_ - std::chrono::steady_clock::now()));
+    to->limit = left();
     head_ = ask_.method + " " + ask_.target + " HTTP/1.1\r\nHost: " + host_header(*to) +
             "\r\nConnection: close\r\nAccept: application/json\r\n";
     if (!access_.token.empty()) head_ += "Authorization: Bearer " + access_.token + "\r\n";
@@ -102,7 +106,11 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     parser_->eager(true);
     unread_.clear();
     Io::instance().connect(*to, [self = shared_from_this()](Connected connected) {
-      if (!connected.link) return self->fail(connected.failure);
+      if (!connected.link)
+        return self->fail(connected.failure,
+                          connected.refused_identity ? "NotAuthorised"
+                          : connected.is_unfit       ? "BadArguments"
+                                                     : "");
       self->send(std::move(connected.link));
     });
   }
@@ -112,7 +120,7 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     link_ = std::move(link);
     const ByteView bytes(reinterpret_cast<const std::uint8_t*>(head_.data()), head_.size());
     link_->write_all({bytes}, [self = shared_from_this(), link = link_](const IoResult& result) {
-      if (!result.failure.empty()) return self->fail(result.failure);
+      if (!result.failure.empty()) return self->fail_unless_tls(result.failure);
       self->read();
     });
   }
@@ -121,7 +129,7 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     if (!done_) return;
     link_->read_some(std::span<std::uint8_t>(in_),
                      [self = shared_from_this(), link = link_](const IoResult& result) {
-                       if (!result.failure.empty()) return self->fail(result.failure);
+                       if (!result.failure.empty()) return self->fail_unless_tls(result.failure);
                        self->take(result.size);
                      });
   }
@@ -130,14 +138,16 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     if (!done_) return;
     boost::system::error_code why;
     if (size == 0) {
+      if (!parser_->got_some()) return fail_unless_tls("it closed the connection unanswered");
       parser_->put_eof(why);
-      if (why || !parser_->is_done()) return fail("it closed the connection within its answer");
+      if (why || !parser_->is_done())
+        return fail_unless_tls("it closed the connection within its answer");
       return on_answer();
     }
     unread_.append(reinterpret_cast<const char*>(in_.data()), size);
     const std::size_t used = parser_->put(boost::asio::buffer(unread_), why);
     unread_.erase(0, used);
-    if (why && why != http::error::need_more) return fail("it does not speak HTTP");
+    if (why && why != http::error::need_more) return fail_unless_tls("it does not speak HTTP");
     if (parser_->is_done()) return on_answer();
     read();
   }
@@ -154,14 +164,36 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
       if (path != location.npos) {
         access_.url = std::string(location.substr(0, path));
         ask_.target = std::string(location.substr(path));
-        if (const std::string why = unfit_access(access_); !why.empty()) return fail(why);
+        if (const std::string why = unfit_access(access_); !why.empty())
+          return fail(why, "BadArguments");
         return connect();
       }
     }
-    finish({status, answer.body(), {}});
+    finish({status, answer.body(), {}, {}});
   }
 
-  void fail(const std::string& why) { finish({0, {}, access_.url + ": " + why}); }
+  /// A controller that serves TLS ends a connection that begins otherwise; so does one that dies.
+  /// It is asked once more, with the beginning of TLS: whatever certificate it shows is another
+  /// one.
+  void fail_unless_tls(const std::string& why) {
+    if (!done_) return;
+    std::optional<ConnectTo> to = address_in(access_.url, access_.ca);
+    if (!to || to->security != ConnectTo::Security::Plain || !to->unix_path.empty())
+      return fail(why);
+    to->security = ConnectTo::Security::Pinned;
+    to->limit = left();
+    Io::instance().connect(*to, [self = shared_from_this(), why](const Connected& connected) {
+      if (!connected.refused_identity) return self->fail(why);
+      self->fail(
+          "TLS is spoken there, needed https://; write it so, and name the file of the cluster's "
+          "authority (ORRERY_CA)",
+          "BadArguments");
+    });
+  }
+
+  void fail(const std::string& why, std::string for_good = {}) {
+    finish({0, {}, access_.url + ": " + why, std::move(for_good)});
+  }
 
   void finish(HttpAnswer answer) {
     timer_.reset();

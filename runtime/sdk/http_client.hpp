@@ -37,7 +37,8 @@ struct HttpAsk {
 struct HttpAnswer {
   int status = 0;
   std::string body;
-  std::string failure;  ///< Not empty: there is no answer.
+  std::string failure;   ///< Not empty: there is no answer.
+  std::string for_good;  ///< No other try at this address can help: the error that callers get.
 };
 
 /// What is wrong with the addresses or their use, as a finding; empty where nothing is. A token

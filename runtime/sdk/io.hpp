@@ -79,6 +79,8 @@ struct Connected {
   std::shared_ptr<Link> link;
   std::string failure;
   bool refused_identity = false;  ///< The certificate is another than it must be.
+  /// No other try can help: no TLS is spoken there, or the authorities cannot be read.
+  bool is_unfit = false;
 };
 
 /// A port that is listened at, until it is destroyed (on any thread).

@@ -1,5 +1,6 @@
 #include "runtime/sdk/io_link.hpp"
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
@@ -168,6 +169,20 @@ TlsContext client_context(const ConnectTo& to) {
   return context;
 }
 
+/// What OpenSSL says of an answer that is no TLS.
+bool speaks_no_tls(const error_code& why) {
+  if (why.category() != asio::error::get_ssl_category()) return false;
+  switch (ERR_GET_REASON(static_cast<unsigned>(why.value()))) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_UNKNOWN_PROTOCOL:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// What became of a client's handshake.
 Connected shaken(const std::shared_ptr<TlsLink>& link, const ConnectTo& to, const error_code& why) {
   SSL* session = link->stream().native_handle();
@@ -179,6 +194,12 @@ Connected shaken(const std::shared_ptr<TlsLink>& link, const ConnectTo& to, cons
               std::string("its certificate is not accepted: ") +
                   X509_verify_cert_error_string(verified),
               true};
+    if (speaks_no_tls(why))
+      return {
+          nullptr,
+          "no TLS is spoken there, needed http://; write it so, or let the controller serve TLS",
+          false,
+          true};
     return {nullptr, "TLS: " + why.message()};
   }
   if (to.security == ConnectTo::Security::Pinned && shown_certificate(session) != to.certificate) {
@@ -228,7 +249,10 @@ void connect_tls(Socket socket,
                  std::function<void(Connected)> done) {
   const TlsContext context = client_context(to);
   if (!context)
-    return done({nullptr, "the authorities of " + to.ca + " cannot be read, needed PEM"});
+    return done({nullptr,
+                 "the authorities of " + to.ca + " cannot be read, needed PEM; name another file",
+                 false,
+                 true});
   const auto link = std::make_shared<TlsLink>(TlsStream(std::move(socket), *context), context);
   if (to.security == ConnectTo::Security::Verified) {
     link->stream().set_verify_callback(asio::ssl::host_name_verification(to.host));

@@ -43,6 +43,11 @@ HttpAnswer ask_until_answered(ControllerAccess controller, const HttpAsk& ask) {
   return out;
 }
 
+[[noreturn]] void raise_unanswered(const HttpAnswer& answer) {
+  raise(
+      detail::error_fields(answer.for_good.empty() ? "Timeout" : answer.for_good, answer.failure));
+}
+
 std::string job_path(const Driver& driver) { return "/api/v1/jobs/" + url_part(driver.job()); }
 
 }  // namespace
@@ -111,7 +116,7 @@ LaunchedJob launch(Value job, const LaunchOptions& options) {
   ask.body = job.dump();
   ask.idempotency_key = random_hex(16);
   const HttpAnswer answer = ask_until_answered(access.controller, ask);
-  if (!answer.failure.empty()) raise(detail::error_fields("Timeout", answer.failure));
+  if (!answer.failure.empty()) raise_unanswered(answer);
   if (answer.status == 401 || answer.status == 403)
     raise(detail::error_fields("NotAuthorised", findings_of(answer).front()));
   if (answer.status != 200) throw BadSettings(findings_of(answer));
@@ -123,7 +128,7 @@ std::string LaunchedJob::phase() const {
   HttpAsk ask;
   ask.target = job_path(driver_);
   const HttpAnswer answer = ask_until_answered(driver_.peers()->access().controller, ask);
-  if (!answer.failure.empty()) raise(detail::error_fields("Timeout", answer.failure));
+  if (!answer.failure.empty()) raise_unanswered(answer);
   if (answer.status != 200)
     raise(detail::error_fields("NoSuchWorker", findings_of(answer).front()));
   const Value document = Value::parse(answer.body, nullptr, false);
@@ -137,7 +142,7 @@ void LaunchedJob::stop() {
   ask.method = "POST";
   ask.target = job_path(driver_) + "/stop";
   const HttpAnswer answer = ask_until_answered(driver_.peers()->access().controller, ask);
-  if (!answer.failure.empty()) raise(detail::error_fields("Timeout", answer.failure));
+  if (!answer.failure.empty()) raise_unanswered(answer);
   if (answer.status != 200)
     raise(detail::error_fields("NoSuchWorker", findings_of(answer).front()));
 }

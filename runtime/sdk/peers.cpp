@@ -126,6 +126,8 @@ void Peers::on_listed(DirectoryAnswer answer) {
     if (!unknown_since_) unknown_since_ = listed_at_;
     answer.may_try_again = listed_at_ - *unknown_since_ < kTokenUnknownMax;
   }
+  unfit_ = answer.is_unfit ? unfit_ + 1 : 0;
+  if (unfit_ > 0 && unfit_ < addresses_of(asked_.controller).size()) answer.may_try_again = true;
   if (!answer.list && answer.may_try_again) turn_to_next(asked_.controller);
   for (const Listed& listed : std::exchange(asking_, {})) listed(answer);
 }

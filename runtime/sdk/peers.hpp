@@ -48,6 +48,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
   const DirectoryAccess access_;
   // The rest on the I/O thread.
   DirectoryAccess asked_;  ///< The same, with the controller first that is asked next.
+  std::size_t unfit_ = 0;  ///< Addresses in a row that can never be asked.
   std::shared_ptr<const PeerList> list_;
   std::vector<Listed> asking_;
   SteadyTime listed_at_{};

@@ -253,6 +253,11 @@ bool FakeCluster::take(Connection& connection) {
     }
     return true;
   }
+  if (constexpr char kTls = 0x16; connection.unread.front() == kTls) {
+    const std::string text = http_text(400, "{}");
+    ::send(connection.socket.number(), text.data(), text.size(), MSG_NOSIGNAL);
+    return false;
+  }
   const std::size_t head = connection.unread.find("\r\n\r\n");
   if (head == std::string::npos) return true;
   const std::string length = header_of(connection.unread, "Content-Length");

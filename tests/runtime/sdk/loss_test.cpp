@@ -6,6 +6,7 @@
 #include <future>
 
 #include "runtime/sdk/group.hpp"
+#include "runtime/sdk/io.hpp"
 #include "tests/runtime/sdk/fake_cluster.hpp"
 #include "tests/runtime/sdk/raw_caller.hpp"
 
@@ -126,8 +127,14 @@ TEST_F(Loss, AWorkerAsksTheControllerThatLeadsNow) {
 }
 
 TEST_F(Loss, TheNextOfSeveralControllersIsAsked) {
+  // One that dies ends its connections unanswered; that was taken for an empty answer.
+  const auto dying = Io::instance().listen(
+      "127.0.0.1", "", Milliseconds(1000), [](const std::shared_ptr<Link>& link) {
+        link->close();
+      });
   DriverOptions options = cluster.driver_options();
-  options.url = "http://127.0.0.1:1, " + options.url;
+  options.url =
+      "http://127.0.0.1:" + std::to_string(dying->port()) + ", http://127.0.0.1:1, " + options.url;
   EXPECT_EQ(Driver(options).worker("trainer", 0).call<int>("add", 1, 2), 3);
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "runtime/sdk/hashes.hpp"
+#include "runtime/sdk/io.hpp"
 #include "tests/runtime/link/certificates.hpp"
 #include "tests/runtime/sdk/fake_cluster.hpp"
 
@@ -39,6 +40,33 @@ TEST_F(Tls, AWorkerWithACertificateIsCalledUnderIt) {
   EXPECT_EQ(trainer.call<std::uint64_t>("sum", buffer), 3'000'000U);
   EXPECT_EQ(trainer.call<Buffer>("bytes", 3'000'000).bytes.size(), 3'000'000U);
   EXPECT_THROW(trainer.call("die"), WorkerLost);
+}
+
+// It was asked again and again until the deadline of the call.
+TEST_F(Tls, AControllerThatCanNeverBeAskedEndsCallsAtOnce) {
+  cluster.start(SDK_WORKER);
+  const auto controller = Io::instance().listen(
+      "127.0.0.1", pem("controller"), Milliseconds(20'000), [](const std::shared_ptr<Link>& link) {
+        link->close();
+      });
+  const std::string port = std::to_string(controller->port());
+  const runtime::TestAuthority other("other");
+  const auto call = [&](const std::string& url, const std::string& ca) {
+    DriverOptions options = cluster.driver_options();
+    options.url = url;
+    options.ca = ca;
+    return Driver(options)
+        .worker("trainer", 0)
+        .within(std::chrono::hours(1))
+        .call<int>("add", 1, 2);
+  };
+  EXPECT_THROW(call("https://127.0.0.1:" + port, other.ca_file()), NotAuthorised);
+  EXPECT_THROW(call("https://127.0.0.1:" + port, folder.file("none.pem")), BadArguments);
+  EXPECT_THROW(call("http://127.0.0.1:" + port, ""), BadArguments);
+  const std::string https = "https" + cluster.url().substr(4);
+  EXPECT_THROW(call(https, authority.ca_file()), BadArguments);
+  EXPECT_EQ(call(https + "," + cluster.url(), authority.ca_file()), 3)
+      << "the other one can be asked";
 }
 
 TEST_F(Tls, AnotherCertificateIsNotBelieved) {
