@@ -29,7 +29,8 @@ class FaultProcesses {
   /// Number of processes.
   std::size_t size() const { return scenario_.fault_processes.size(); }
 
-  /// Draws when `process` strikes `node` for the next time after `from`.
+  /// Draws when `process` strikes `node` for the next time after `from`. Before its first strike a
+  /// node is found somewhere between two failures, so that failures have their rate from the start.
   Instant next(std::size_t process, NodeId node, Instant from);
 
   /// Draws what the failure that strikes `node` at `at` comes down to.

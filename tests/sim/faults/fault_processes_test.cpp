@@ -61,13 +61,34 @@ TEST(FaultProcesses, KeepTheirMeanRateWhateverTheLaw) {
   FaultProcess process = exponential(10);
   process.repair_median = Duration::seconds(1);
   EXPECT_NEAR(static_cast<double>(failures(hundred_nodes({process}), 0, 3000).size()), 3000, 165);
-  // Weibull's first waits are from the start of its clock, so bursts stand out more.
+  // Clusters of failures, so that the number of them varies more.
   process.law = scenarios::FaultLaw::Weibull;
   process.shape = 0.7;
   EXPECT_NEAR(static_cast<double>(failures(hundred_nodes({process}), 0, 3000).size()), 3000, 300);
 }
 
 TEST(FaultProcesses, LemonsAreAsManyAsAskedForAndFailMoreOften) {
+TEST(FaultProcesses, KeepTheirMeanRateInRunsMuchShorterThanTheTimeBetweenFailures) {
+  // A node fails every 100 days, and a run lasts one or ten: most nodes never fail in it.
+  FaultProcess process = exponential(10);
+  process.law = scenarios::FaultLaw::Weibull;
+  process.repair_median = Duration::seconds(1);
+  for (const double shape : {0.5, 0.7, 1.0, 3.0, 20.0}) {
+    process.shape = shape;
+    for (const double days : {1.0, 10.0}) {
+      Scenario scenario = hundred_nodes({process});
+      std::size_t count = 0;
+      constexpr std::uint64_t kRuns = 300;
+      for (scenario.seed = 0; scenario.seed < kRuns; ++scenario.seed)
+        count += failures(scenario, 0, days).size();
+      const double declared = days * static_cast<double>(kRuns);
+      // Five standard deviations of a count whose failures come alone; clusters widen that.
+      EXPECT_NEAR(static_cast<double>(count), declared, 0.3 * declared)
+          << "shape " << shape << ", " << days << " days";
+    }
+  }
+}
+
   FaultProcess process = exponential(10);
   process.lemons = {.share = 0.05, .factor = 10};
   const Scenario scenario = hundred_nodes({process});
