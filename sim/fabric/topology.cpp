@@ -6,6 +6,15 @@
 #include "core/base/invariant.hpp"
 
 namespace orrery::sim {
+namespace {
+
+constexpr double kNeverABottleneck = 1e18;
+
+}  // namespace
+
+double storage_link_bandwidth(const scenarios::NetworkSpec& spec) {
+  return spec.storage_bandwidth > 0 ? spec.storage_bandwidth : kNeverABottleneck;
+}
 
 Topology::Topology(const scenarios::NetworkSpec& spec, std::int32_t nodes)
     : kind_(spec.topology), nodes_(nodes), latency_s_(spec.latency.in_seconds()) {
@@ -26,7 +35,7 @@ Topology::Topology(const scenarios::NetworkSpec& spec, std::int32_t nodes)
       const std::size_t leaves = (count + per_leaf_ - 1) / per_leaf_;
       storage_place_ = static_cast<std::uint32_t>(leaves * per_leaf_);
       add_links(2 * leaves * spines_, spec.link_bandwidth);
-      if (spec.storage_bandwidth > 0) add_links(2 * spines_, spec.storage_bandwidth);
+      add_links(2 * spines_, storage_link_bandwidth(spec));
       break;
     }
     case Kind::Torus: {
@@ -61,8 +70,7 @@ Topology::Topology(const scenarios::NetworkSpec& spec, std::int32_t nodes)
       break;
   }
   storage_first_ = static_cast<std::uint32_t>(link_count());
-  has_storage_links_ = spec.storage_bandwidth > 0;
-  if (has_storage_links_) add_links(2, spec.storage_bandwidth);
+  add_links(2, storage_link_bandwidth(spec));
 }
 
 void Topology::add_links(std::size_t count, double bandwidth) {
@@ -72,7 +80,6 @@ void Topology::add_links(std::size_t count, double bandwidth) {
 void Topology::route(NodeId from, NodeId to, std::vector<std::uint32_t>& links) const {
   using Kind = scenarios::NetworkTopology;
   if (from == to) return;
-  if (!has_storage_links_ && (from.is_none() || to.is_none())) return;
   if (kind_ == Kind::FatTree) {
     fat_tree_route(from, to, links);
   } else if (from.is_none() || to.is_none()) {

@@ -11,6 +11,10 @@
 
 namespace orrery::sim {
 
+/// Bytes per second of the storage's own links, each way: `storage_bandwidth`, or where that is not
+/// said more than all nodes of the largest cluster send together. Finite, as SimGrid needs it.
+double storage_link_bandwidth(const scenarios::NetworkSpec& spec);
+
 /// Links of one direction each, and which of them lie between two nodes.
 ///
 /// - Every node has a link up and one down of `nic_bandwidth`; those between switches, and all of a
@@ -23,7 +27,8 @@ namespace orrery::sim {
 /// - Storage: one link in and one out of `storage_bandwidth`. It stands in a star like a node, in a
 ///   fat-tree behind a leaf switch of its own that is as fast as it; so all that is written goes by
 ///   one spine. In a torus or dragonfly it stands beside: a transfer uses its link alone, but is no
-///   faster than `storage_rate_max`. Without `storage_bandwidth` transfers take no time.
+///   faster than `storage_rate_max`. Without `storage_bandwidth` its links hold nothing up
+///   (`storage_link_bandwidth`), and transfers are as fast as the rest of their way.
 class Topology {
  public:
   /// Joins `nodes` (at least 1) nodes. The specification is sound: shapes hold all nodes, and it is
@@ -41,10 +46,10 @@ class Topology {
   double latency_s() const { return latency_s_; }
 
   /// Bytes per second that one transfer from or to the storage gets at most; 0: no such limit.
-  double storage_rate_max() const { return has_storage_links_ ? storage_rate_max_ : 0; }
+  double storage_rate_max() const { return storage_rate_max_; }
 
   /// Appends the links from one node to another, in the order in which bytes pass them; nothing
-  /// where they are the same. `NodeId::none()` is the storage; there may be no link to it.
+  /// where they are the same. `NodeId::none()` is the storage.
   void route(NodeId from, NodeId to, std::vector<std::uint32_t>& links) const;
 
   /// Links that are slower when the node's link is: both directions of it; in a torus all that
@@ -111,11 +116,10 @@ class Topology {
   std::uint32_t chassis_first_ = 0;
   std::uint32_t group_first_ = 0;
   std::uint32_t global_first_ = 0;
-  // The storage's link in; the one out follows. None where nothing can saturate it.
+  // The storage's link in; the one out follows.
   std::uint32_t storage_first_ = 0;
   std::uint32_t storage_place_ = 0;  // Fat-tree: its number among nodes.
   double storage_rate_max_ = 0;
-  bool has_storage_links_ = false;
 };
 
 }  // namespace orrery::sim

@@ -36,7 +36,6 @@ class MessageFabric final : public Fabric, private ClockUser {
     /// `best_pieces` for the way between the first two members, at most `pieces_max`.
     std::uint32_t pieces = 0;
     std::uint32_t pieces_max = 32;
-    bool storage = true;  ///< Otherwise transfers from and to the storage take no time.
   };
 
   /// Both outlive the fabric.
@@ -106,10 +105,11 @@ class MessageFabric final : public Fabric, private ClockUser {
 
   bool has_actors() const override { return false; }
 
-  /// Whether the message goes through the network.
+  /// Whether the message goes through the network. A platform file may have no storage; then what
+  /// is saved takes no time.
   bool travels(const PlannedMessage& message) const {
     const bool stored = message.from.is_none() || message.to.is_none();
-    return !stored || (settings_.storage && platform_.has_storage());
+    return !stored || platform_.has_storage();
   }
 
   MessagePlan plan(const Stage& stage) const;

@@ -12,9 +12,6 @@ namespace {
 // Actors only hand messages over: their stacks stay nearly empty.
 const std::vector<std::string> kSmallStacks{"contexts/stack-size:64"};
 
-// Of the controllers' link where no storage has one: bytes per second, never a bottleneck.
-constexpr double kUnbounded = 1e15;
-
 /// A platform file may leave hosts without a way to each other. Control needs one between its seat
 /// and every node, there and back.
 Errors without_a_way(const Platform& platform) {
@@ -41,12 +38,12 @@ Errors without_a_way(const Platform& platform) {
 
 class SimGridMessages final : public MessageLevel {
  public:
-  SimGridMessages(std::unique_ptr<SimGridEngine> engine, Platform platform, bool storage)
+  SimGridMessages(std::unique_ptr<SimGridEngine> engine, Platform platform)
       : engine_(std::move(engine)),
         platform_(std::move(platform)),
         clock_(*engine_),
         transport_(clock_, platform_),
-        fabric_(clock_, platform_, {.storage = storage}) {}
+        fabric_(clock_, platform_, {}) {}
 
   ControlTransport& transport() override { return transport_; }
 
@@ -73,10 +70,7 @@ Result<std::unique_ptr<MessageLevel>> MessageLevel::make(const scenarios::Scenar
                          " at most at fidelity L3, where each node has actors; use L2"});
   if (!errors.empty()) return errors;
   auto engine = std::make_unique<SimGridEngine>(kSmallStacks);
-  const bool storage = scenario.network.storage_bandwidth > 0;
-  scenarios::NetworkSpec network = scenario.network;
-  if (!storage) network.storage_bandwidth = kUnbounded;
-  Result<Platform> platform = Platform::make(*engine, network, scenario.node_count());
+  Result<Platform> platform = Platform::make(*engine, scenario.network, scenario.node_count());
   if (!platform)
     errors = platform.errors();
   else if (platform->node_count() != static_cast<std::size_t>(scenario.node_count()))
@@ -85,13 +79,13 @@ Result<std::unique_ptr<MessageLevel>> MessageLevel::make(const scenarios::Scenar
                                       " nodes found in the platform file, needed " +
                                       std::to_string(scenario.node_count()) +
                                       " as in the cluster; make them equal"});
-  else if (!network.platform.empty())
+  else if (!scenario.network.platform.empty())
     errors = without_a_way(*platform);
   for (Error& error : errors)
     if (error.file.empty()) error.file = scenario.file;
   if (!errors.empty()) return errors;
   return std::unique_ptr<MessageLevel>(
-      std::make_unique<SimGridMessages>(std::move(engine), std::move(*platform), storage));
+      std::make_unique<SimGridMessages>(std::move(engine), std::move(*platform)));
 }
 
 }  // namespace orrery::sim

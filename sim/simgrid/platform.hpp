@@ -34,6 +34,7 @@ class Platform {
 
   std::size_t node_count() const { return hosts_.size(); }
 
+  /// Whether transfers from and to the storage go anywhere. Only a platform file may lack one.
   bool has_storage() const { return storage_ != nullptr; }
 
   /// The host of a node, or with `NodeId::none()` of the storage, which may be null.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/fabric/topology.hpp"
 #include "sim/simgrid/platform.hpp"
 
 namespace orrery::sim {
@@ -131,10 +132,8 @@ void Platform::build_star(SimGridEngine& engine, std::size_t nodes) {
     }
   };
   for (std::size_t i = 0; i < nodes; ++i) join(add_node(zone, nodes), network_.nic_bandwidth);
-  if (network_.storage_bandwidth > 0) {
-    storage_ = shim::add_host(zone, "storage", kAnyFlops);
-    join(storage_, network_.storage_bandwidth);
-  }
+  storage_ = shim::add_host(zone, "storage", kAnyFlops);
+  join(storage_, storage_link_bandwidth(network_));
   zone->seal();
 }
 
@@ -143,11 +142,10 @@ void Platform::build_fat_tree(SimGridEngine& engine, std::size_t nodes) {
   const auto spines = static_cast<unsigned>(spines_of(network_));
   const std::size_t node_leaves = (nodes + per_leaf - 1) / per_leaf;
   // The storage has a leaf switch of its own, after those of the nodes.
-  const bool storage = network_.storage_bandwidth > 0;
-  const std::size_t leaves = node_leaves + (storage ? 1 : 0);
+  const std::size_t leaves = node_leaves + 1;
   std::size_t place = 0;
   const auto make = [&](s4u::NetZone* zone) {
-    if (storage && place++ == node_leaves * per_leaf)
+    if (place++ == node_leaves * per_leaf)
       return storage_ = shim::add_host(zone, "storage", kAnyFlops);
     return add_node(zone, nodes);
   };
@@ -161,7 +159,7 @@ void Platform::build_fat_tree(SimGridEngine& engine, std::size_t nodes) {
   // All levels were built alike; what joins a host to its leaf is as fast as the host.
   for (std::size_t i = 0; i < nodes && nodes > 1; ++i)
     set_node_bandwidth(hosts_[i], hosts_[(i + 1) % nodes], network_.nic_bandwidth);
-  if (storage) widen_storage_leaf(spines);
+  widen_storage_leaf(spines);
 }
 
 void Platform::build_torus(SimGridEngine& engine) {
@@ -204,10 +202,6 @@ void Platform::build_dragonfly(SimGridEngine& engine) {
 }
 
 void Platform::add_storage_beside(s4u::NetZone* world, s4u::NetZone* cluster, double rate_max) {
-  if (network_.storage_bandwidth <= 0) {
-    cluster->seal();
-    return;
-  }
   auto* gateway = cluster->create_router("gateway");
   cluster->seal();
   s4u::NetZone* beside = shim::star_zone(world, "beside");
@@ -216,7 +210,7 @@ void Platform::add_storage_beside(s4u::NetZone* world, s4u::NetZone* cluster, do
   s4u::Link* ways[2];
   for (const bool to : {true, false}) {
     ways[to] =
-        shim::add_link(world, to ? "storage_down" : "storage_up", network_.storage_bandwidth);
+        shim::add_link(world, to ? "storage_down" : "storage_up", storage_link_bandwidth(network_));
     ways[to]->set_latency(network_.latency.in_seconds());
   }
   shim::join_zones(
@@ -234,19 +228,20 @@ void Platform::set_node_bandwidth(s4u::Host* host, s4u::Host* other, double band
   way.back()->set_bandwidth(bandwidth);
 }
 
-// The storage is as fast as it is said to be; its leaf switch and what lies beyond never hold it
-// up.
+// The storage is as fast as it is said to be, if it is; its leaf switch and what lies beyond never
+// hold it up.
 void Platform::widen_storage_leaf(std::size_t spines) {
   std::vector<s4u::Link*> way;
   double latency = 0;
-  set_node_bandwidth(storage_, hosts_.front(), network_.storage_bandwidth);
+  const double bandwidth = storage_link_bandwidth(network_);
+  set_node_bandwidth(storage_, hosts_.front(), bandwidth);
   hosts_.front()->route_to(storage_, way, &latency);
-  way[way.size() - 2]->set_bandwidth(network_.storage_bandwidth);
+  way[way.size() - 2]->set_bandwidth(bandwidth);
   // The destination's number decides on the spine: so many nodes meet each that is in use.
   for (std::size_t i = 0; i < std::min(spines, hosts_.size()); ++i) {
     way.clear();
     storage_->route_to(hosts_[i], way, &latency);
-    way[1]->set_bandwidth(network_.storage_bandwidth);
+    way[1]->set_bandwidth(bandwidth);
   }
 }
 

@@ -28,7 +28,7 @@ class StageFlows {
   StageFlows(const Platform& platform, const FlowLinks& links, RouteCache& routes);
 
   /// Works out the stage; what the other functions give is of it until the next call. Transfers
-  /// from and to a storage that the platform does not have take no time and are left out.
+  /// from and to a storage that a platform file does not have take no time and are left out.
   void of(const Stage& stage);
 
   const std::vector<Pair>& pairs() const { return pairs_; }

@@ -74,6 +74,21 @@ TEST(ExchangeAlone, StorageIsSharedByAllWriters) {
   EXPECT_DOUBLE_EQ(alone_s(spec, 2, exchange), 40);
 }
 
+TEST(ExchangeAlone, WithoutABandwidthTheStorageLeavesTheRestOfTheWay) {
+  Exchange exchange = transfer_of(NodeId(0), NodeId::none(), 1000);
+  exchange.transfers.push_back({NodeId(1), NodeId::none(), 3000});
+  EXPECT_DOUBLE_EQ(alone_s(star_of(100), 2, exchange), 30);
+  // Both leaves send by the one spine that leads to the storage.
+  Exchange far = transfer_of(NodeId(0), NodeId::none(), 1000);
+  far.transfers.push_back({NodeId(2), NodeId::none(), 3000});
+  EXPECT_DOUBLE_EQ(alone_s(test::fat_tree_of(2, 1), 4, far), 30);
+  scenarios::NetworkSpec torus = star_of(100);
+  torus.topology = scenarios::NetworkTopology::Torus;
+  torus.torus = {2};
+  torus.link_bandwidth = 50;
+  EXPECT_DOUBLE_EQ(alone_s(torus, 2, exchange), 60);
+}
+
 TEST(ExchangeAlone, StorageBesideATorusLimitsEachTransfer) {
   scenarios::NetworkSpec spec = star_of(100);
   spec.topology = scenarios::NetworkTopology::Torus;

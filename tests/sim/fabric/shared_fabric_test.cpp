@@ -192,17 +192,26 @@ TEST(SharedFabric, ASlowedExchangeIsNotHiddenByCompute) {
   EXPECT_THAT(run_out(fabric), ElementsAre(20, 24));
 }
 
+TEST(SharedFabric, WithoutABandwidthTheStorageSlowsNobody) {
+  SharedFabric fabric(Topology(star_of(100), 2));
+  fabric.begin(copy_of(NodeId(0), NodeId::none(), 1000), at_s(0));
+  fabric.begin(copy_of(NodeId(1), NodeId::none(), 3000), at_s(0));
+  EXPECT_THAT(run_out(fabric), ElementsAre(10, 30));
+}
+
 TEST(SharedFabric, UseOfLinks) {
   scenarios::NetworkSpec spec = star_of(100);
   SharedFabric fabric(Topology(spec, 2));
   fabric.begin(stage_of(1, 5, transfer_of(NodeId(0), NodeId(1), 500)), at_s(0));
   EXPECT_EQ(fabric.next(at_s(1)), at_s(1));
-  EXPECT_THAT(fabric.link_names(),
-              ElementsAre("node 0 up", "node 0 down", "node 1 up", "node 1 down"));
+  EXPECT_THAT(
+      fabric.link_names(),
+      ElementsAre(
+          "node 0 up", "node 0 down", "node 1 up", "node 1 down", "storage in", "storage out"));
   std::vector<double> use;
   fabric.link_use(use);
-  EXPECT_THAT(use,
-              ElementsAre(testing::DoubleNear(0.5, 1e-9), 0, 0, testing::DoubleNear(0.5, 1e-9)));
+  EXPECT_THAT(
+      use, ElementsAre(testing::DoubleNear(0.5, 1e-9), 0, 0, testing::DoubleNear(0.5, 1e-9), 0, 0));
 }
 
 TEST(SharedFabric, EndedStagesLeaveNothingBehind) {

@@ -47,9 +47,12 @@ scenarios::NetworkSpec dragonfly_of(scenarios::DragonflyShape shape) {
   return spec;
 }
 
+// Links of the storage, in and out.
+constexpr std::size_t kOfStorage = 2;
+
 TEST(Star, GoesUpAndDown) {
   const Topology topology(star_of(100), 4);
-  EXPECT_EQ(topology.link_count(), 8U);
+  EXPECT_EQ(topology.link_count(), 8U + kOfStorage);
   EXPECT_THAT(route_names(topology, 1, 3), ElementsAre("node 1 up", "node 3 down"));
   EXPECT_THAT(route_names(topology, 3, 1), ElementsAre("node 3 up", "node 1 down"));
   EXPECT_THAT(route_names(topology, 2, 2), IsEmpty());
@@ -68,14 +71,16 @@ TEST(Star, StorageIsBehindTheNodesLink) {
 }
 
 TEST(Star, StorageWithoutBandwidthIsNeverTheBottleneck) {
-  const Topology topology(star_of(100), 2);
-  EXPECT_THAT(route_names(topology, NodeId(1), NodeId::none()), IsEmpty());
+  const Topology topology(star_of(1e12), 16'384);
+  EXPECT_THAT(route_names(topology, NodeId(1), NodeId::none()),
+              ElementsAre("node 1 up", "storage in"));
+  EXPECT_GT(topology.bandwidth(2 * 16'384), 16'384 * 1e12);
 }
 
 TEST(FatTree, SpineIsTheDestinationModuloSpines) {
-  // 4 nodes a leaf at 2:1 give 2 spines.
+  // 4 nodes a leaf at 2:1 give 2 spines; the fourth leaf is the storage's.
   const Topology topology(fat_tree_of(4, 2), 12);
-  EXPECT_EQ(topology.link_count(), 2U * 12 + 2U * 3 * 2);
+  EXPECT_EQ(topology.link_count(), 2U * 12 + 2U * 4 * 2 + kOfStorage);
   EXPECT_THAT(route_names(topology, 0, 3), ElementsAre("node 0 up", "node 3 down"));
   EXPECT_THAT(route_names(topology, 0, 5),
               ElementsAre("node 0 up", "leaf 0 to spine 1", "spine 1 to leaf 1", "node 5 down"));
@@ -86,16 +91,17 @@ TEST(FatTree, SpineIsTheDestinationModuloSpines) {
 TEST(FatTree, SpinesAreAtLeastOneAndRoundedDown) {
   const auto links_between_switches = [](std::int32_t per_leaf, double oversubscription) {
     return Topology(fat_tree_of(per_leaf, oversubscription), 2 * per_leaf).link_count() -
-           static_cast<std::size_t>(4 * per_leaf);
+           static_cast<std::size_t>(4 * per_leaf) - kOfStorage;
   };
-  EXPECT_EQ(links_between_switches(8, 1), 2U * 2 * 8);
-  EXPECT_EQ(links_between_switches(8, 3), 2U * 2 * 2);
-  EXPECT_EQ(links_between_switches(8, 100), 2U * 2 * 1);
+  // Two leaves of nodes, and the storage's.
+  EXPECT_EQ(links_between_switches(8, 1), 2U * 3 * 8);
+  EXPECT_EQ(links_between_switches(8, 3), 2U * 3 * 2);
+  EXPECT_EQ(links_between_switches(8, 100), 2U * 3 * 1);
 }
 
 TEST(FatTree, LastLeafMayBeShort) {
   const Topology topology(fat_tree_of(4, 4), 6);
-  EXPECT_EQ(topology.link_count(), 2U * 6 + 2U * 2 * 1);
+  EXPECT_EQ(topology.link_count(), 2U * 6 + 2U * 3 * 1 + kOfStorage);
   EXPECT_THAT(route_names(topology, 5, 1),
               ElementsAre("node 5 up", "leaf 1 to spine 0", "spine 0 to leaf 0", "node 1 down"));
 }
@@ -125,7 +131,7 @@ TEST(Torus, StorageStandsBeside) {
 
 TEST(Torus, GoesOneAxisAfterTheOtherTheShorterWayRound) {
   const Topology topology(torus_of({4, 3}), 12);
-  EXPECT_EQ(topology.link_count(), 12U * 2 * 2);
+  EXPECT_EQ(topology.link_count(), 12U * 2 * 2 + kOfStorage);
   // From (0, 0) to (3, 1): one back round the first axis, one ahead along the second.
   EXPECT_THAT(route_names(topology, 0, 7),
               ElementsAre("node 3 axis 0 back", "node 3 axis 1 ahead"));
@@ -170,7 +176,7 @@ TEST(Dragonfly, HasAllItsLinks) {
   const std::size_t chassis = 2 * 3 * 2 * (4 * 3 / 2);
   const std::size_t groups = 2 * 3 * 4 * (2 * 1 / 2);
   const std::size_t globals = 2 * (3 * 2 / 2);
-  EXPECT_EQ(topology.link_count(), locals + chassis + groups + globals);
+  EXPECT_EQ(topology.link_count(), locals + chassis + groups + globals + kOfStorage);
   EXPECT_EQ(topology.bandwidth(0), 100);
   EXPECT_EQ(topology.bandwidth(static_cast<std::uint32_t>(locals)), 300);
 }

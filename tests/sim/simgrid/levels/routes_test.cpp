@@ -35,7 +35,7 @@ void compare(const NetworkSpec& spec, std::int32_t nodes) {
   std::vector<NodeId> ends;
   for (std::int32_t node = 0; node < nodes; ++node)
     ends.emplace_back(static_cast<std::uint32_t>(node));
-  if (spec.storage_bandwidth > 0) ends.push_back(NodeId::none());
+  ends.push_back(NodeId::none());
   for (const NodeId from : ends) {
     for (const NodeId to : ends) {
       if (from == to) continue;
@@ -77,6 +77,20 @@ TEST(RoutesOfSimGrid, FatTreeWithAShortLeaf) {
   NetworkSpec spec = network(NetworkTopology::FatTree);
   spec.nodes_per_leaf = 6;
   compare(spec, 15);
+}
+
+TEST(RoutesOfSimGrid, FatTreeWithAStorageThatIsNoBottleneck) {
+  NetworkSpec spec = network(NetworkTopology::FatTree);
+  spec.nodes_per_leaf = 4;
+  spec.storage_bandwidth = 0;
+  compare(spec, 12);
+}
+
+TEST(RoutesOfSimGrid, DragonflyWithAStorageThatIsNoBottleneck) {
+  NetworkSpec spec = network(NetworkTopology::Dragonfly);
+  spec.dragonfly = {2, 2, 3, 2};
+  spec.storage_bandwidth = 0;
+  compare(spec, 24);
 }
 
 TEST(RoutesOfSimGrid, Torus) {
