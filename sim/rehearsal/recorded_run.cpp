@@ -196,6 +196,18 @@ class RunReader {
          event.occurred_at});
   }
 
+  // Workers that fail together: the first report makes the controller ask the others to stop, who
+  // have ended by then. What a stop cannot bring about, at an instant at which no order can have
+  // reached it, it did by itself.
+  static bool ended_before_the_order(const OpenLife& life,
+                                     const WorkersChanged& report,
+                                     const Event& event) {
+    const bool as_told =
+        report.fact == WorkerFact::Exited &&
+        (report.exit_code == 0 || report.exit_code == kAskedToStop || report.exit_code == kKilled);
+    return event.occurred_at <= life.asked && !as_told;
+  }
+
   // By itself, by order, or with its device?
   void note_end(JobFollow& job,
                 const OpenLife& life,
@@ -203,7 +215,7 @@ class RunReader {
                 const Worker* worker,
                 const Event& event) {
     const bool asked = !life.asked.is_never();
-    if (asked) {
+    if (asked && !ended_before_the_order(life, report, event)) {
       if (report.fact == WorkerFact::Exited)
         out_.stops.push_back({report.job,
                               life.asked,

@@ -153,6 +153,21 @@ TEST(Calibration, AWrongLearnerIsFound) {
     }
 }
 
+TEST(Calibration, WorkersThatFailedTogetherTellNothingOfStops) {
+  const Calibration found = learned(R"(
+cluster: {nodes: 2, gpus_per_node: 2}
+timing: {start: 5s, stop: 3s}
+jobs:
+  - {name: a, replicas: 2, recovery: job, work: 200s}
+  - {name: b, replicas: 2, recovery: job, work: 200s}
+faults:
+  - {at: 50s, kind: crash, node: 0}
+  - {at: 80s, kind: crash, job: b, rank: 0}
+)");
+  EXPECT_EQ(found.timing.stop, Duration::seconds(3));
+  EXPECT_TRUE(found.timing.spread.stop.empty());
+}
+
 TEST(Calibration, FindsCheckpointsByWhatFailuresTook) {
   for (const int interval_s : {45, 60, 100, 170, 300}) {
     SCOPED_TRACE("checkpoints every " + std::to_string(interval_s) + " s");

@@ -292,6 +292,31 @@ faults:
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
 
+// The first report of a crash makes the controller ask the other worker to stop, which has crashed
+// with it.
+TEST(WhatIf, WorkersThatFailedTogetherDoSoAgain) {
+  for (const char* kind : {"crash", "delete"}) {
+    SCOPED_TRACE(kind);
+    MemoryStore store;
+    record(std::string(R"(
+cluster: {nodes: 3, gpus_per_node: 2}
+timing: {start: 5s, stop: 3s}
+jobs:
+  - {name: a, replicas: 2, recovery: job, work: 200s}
+  - {name: c, replicas: 2, recovery: job, work: 200s}
+  - {name: b, replicas: 2, recovery: job, work: 200s}
+faults:
+  - {at: 50s, node: 0, kind: )") +
+               kind + "}\n  - {at: 60s, node: 1, kind: " + kind + R"(}
+  - {at: 80s, kind: crash, job: b, rank: 0}
+)",
+           store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
+    EXPECT_EQ(rehearsal.truth.timing.stop, Duration::seconds(3));
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
 TEST(WhatIf, CountsLivesThatCameUp) {
   MemoryStore store;
   record(R"(
