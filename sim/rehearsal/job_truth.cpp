@@ -149,9 +149,11 @@ class TruthMaker {
     // Else it is known that it takes longer than those had who were lost meanwhile.
     out_.timing.stop = usual(stops).value_or(run_.stopping_max * 2);
     if (!stops.empty() || run_.stopping_max == Duration::zero()) return;
-    out_.assumed.push_back("no worker was seen to end when it was told to stop: that it takes " +
-                           seconds_text(out_.timing.stop) + " s, twice as long as one had, " +
-                           "is assumed; --set timing.stop=... says otherwise");
+    out_.assumed.push_back({"timing.stop",
+                            "no worker was seen to end when it was told to stop: that it takes " +
+                                seconds_text(out_.timing.stop) +
+                                " s, twice as long as one had, is assumed; --set timing.stop=... "
+                                "says otherwise"});
   }
 
   // The longest interval whose multiples are all that was saved, and that no loss exceeds; longer
@@ -181,12 +183,13 @@ class TruthMaker {
         rounded(interval, [&](double v) { return std::abs(v - interval) < kSame * interval; }));
     const std::string seconds = seconds_text(out_.timing.checkpoint_interval);
     out_.assumed.push_back(
-        (lost > 0 ? "failures took work back: checkpoints at an interval of " + seconds +
-                        " s or less explain it"
-                  : "workers came up beside others and restored nothing: checkpoints at an "
-                    "interval of " +
-                        seconds + " s explain it") +
-        "; --set timing.checkpoint_interval=... says otherwise");
+        {"timing.checkpoint_interval",
+         (lost > 0 ? "failures took work back: checkpoints at an interval of " + seconds +
+                         " s or less explain it"
+                   : "workers came up beside others and restored nothing: checkpoints at an "
+                     "interval of " +
+                         seconds + " s explain it") +
+             "; --set timing.checkpoint_interval=... says otherwise"});
   }
 
   static std::string seconds_text(Duration time) {

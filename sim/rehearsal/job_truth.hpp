@@ -31,12 +31,18 @@ struct JobTruth {
   bool sizes_assumed = false;  ///< It may run at a size at which it never did.
 };
 
+/// Something that the journal does not tell.
+struct Assumption {
+  std::string setting;   ///< The path of the setting that it gives, such as "timing.stop".
+  std::string sentence;  ///< What is assumed, and why.
+};
+
 /// What a recorded run comes to when others decide.
 struct RunTruth {
   std::vector<JobTruth> jobs;  ///< [submission].
   scenarios::Timing timing;    ///< What starts, stops and changes cost, as observed.
   Duration planner_latency;
-  std::vector<std::string> assumed;  ///< Sentences: what the journal does not tell.
+  std::vector<Assumption> assumed;
 };
 
 /// What failures took from work; entry i of both is of the same failure.

@@ -124,6 +124,16 @@ Result<scenarios::Scenario> what_if_scenario(const RecordedBasis& rehearsal,
   return scenario;
 }
 
+void forget_what_is_set(const std::vector<scenarios::Override>& overrides,
+                        std::vector<Assumption>& assumed) {
+  std::erase_if(assumed, [&](const Assumption& each) {
+    return std::ranges::any_of(overrides, [&](const scenarios::Override& override) {
+      // The setting itself, or a map that it is in.
+      return each.setting == override.path || each.setting.starts_with(override.path + ".");
+    });
+  });
+}
+
 Result<WhatIfRun> run_what_if(const RecordedBasis& rehearsal,
                               const scenarios::Scenario& scenario,
                               Policy& policy,

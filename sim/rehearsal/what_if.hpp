@@ -31,6 +31,10 @@ Result<scenarios::Scenario> what_if_scenario(const RecordedBasis& rehearsal,
                                              const std::string& placer,
                                              const std::vector<scenarios::Override>& overrides);
 
+/// Drops what `overrides` say, so that it is assumed no longer.
+void forget_what_is_set(const std::vector<scenarios::Override>& overrides,
+                        std::vector<Assumption>& assumed);
+
 /// What came of a what-if.
 struct WhatIfRun {
   RunReport report;

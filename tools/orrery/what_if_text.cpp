@@ -164,7 +164,7 @@ std::vector<std::string> what_if_remarks(const sim::RecordedBasis& rehearsal) {
   say(counts[sim::WorkKnown::Nothing],
       "did not come to an end, and no other did: work is a guess (nothing)");
   say(assumed, "may have sizes that were not seen: speed there is extrapolated");
-  out.insert(out.end(), rehearsal.truth.assumed.begin(), rehearsal.truth.assumed.end());
+  for (const sim::Assumption& each : rehearsal.truth.assumed) out.push_back(each.sentence);
   out.insert(out.end(), rehearsal.recorded.left_out.begin(), rehearsal.recorded.left_out.end());
   return out;
 }

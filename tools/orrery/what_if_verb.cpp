@@ -236,6 +236,8 @@ class WhatIfVerb {
     sim::RecordedBasis rehearsal{std::move(*recorded), {}};
     rehearsal.truth = sim::truth_of(rehearsal.recorded);
     const auto asked = asked_for(arguments_, rehearsal, journal_);
+    if (const auto overrides = overrides_of(arguments_))
+      sim::forget_what_is_set(*overrides, rehearsal.truth.assumed);
     if (!asked) return refuse(asked.errors());
     return rehearse(**store, rehearsal, *asked);
   }

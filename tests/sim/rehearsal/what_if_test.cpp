@@ -317,6 +317,17 @@ faults:
   }
 }
 
+TEST(WhatIf, WhatIsSetIsNotAssumed) {
+  std::vector<Assumption> assumed{{"timing.stop", "a"}, {"timing.checkpoint_interval", "b"}};
+  forget_what_is_set({{"timing.stopping", "1s"}, {"policy.period", "1s"}}, assumed);
+  EXPECT_EQ(assumed.size(), 2U);
+  forget_what_is_set({{"timing.checkpoint_interval", "60s"}}, assumed);
+  ASSERT_EQ(assumed.size(), 1U);
+  EXPECT_EQ(assumed[0].setting, "timing.stop");
+  forget_what_is_set({{"timing", "{stop: 1s}"}}, assumed);
+  EXPECT_TRUE(assumed.empty());
+}
+
 TEST(WhatIf, CountsLivesThatCameUp) {
   MemoryStore store;
   record(R"(
