@@ -20,11 +20,6 @@ DeviceModelId model_of(const ClusterView& view, NodeId node) {
   return view.capacity().at(node).model;
 }
 
-/// Whether a round may give and take the job's devices.
-bool is_shared(const JobRow& row) { return row.holds ? may_be_taken_from(row) : waits(row); }
-
-bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_devices > 0; }
-
 bool tells_types_apart(SharingRule rule) {
   return rule != SharingRule::MaxMinTypeBlind && rule != SharingRule::Isolated;
 }
@@ -229,6 +224,36 @@ void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) 
     out.speed.assign(types_.size(), 0);
 }
 
+/// In `ids_`.
+std::size_t Gavel::place_of(JobId id) const {
+  return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
+}
+
+/// Null for a job by itself, and where there is no such pair.
+const Gavel::Pair* Gavel::pair_of(const RoundKey& key) const {
+  if (!key.is_pair()) return nullptr;
+  const std::pair<std::size_t, std::size_t> wanted(place_of(key.job), place_of(key.other));
+  const auto found = std::lower_bound(
+      pairs_.begin(), pairs_.end(), wanted, [](const Pair& pair, const auto& other) {
+        return std::pair(pair.first, pair.second) < other;
+      });
+  const bool is_it = found != pairs_.end() && std::pair(found->first, found->second) == wanted;
+  return is_it ? &*found : nullptr;
+}
+
+/// Of the job, beside the other where there is one.
+double Gavel::speed_of(const ClusterView& view, const RoundChoice& choice, std::size_t type) {
+  const Pair* const pair = pair_of(choice.key());
+  return pair == nullptr ? speed_on(view.job(choice.job), type) : pair->speeds.first[type];
+}
+
+bool Gavel::is_on(const ClusterView& view, JobId id, std::size_t type) const {
+  const JobView job = view.job(id);
+  return job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+           return model_of(view, n.node) == types_[type].model;
+         });
+}
+
 // --- shares ---
 
 Shares Gavel::max_min(const Sharing& sharing) const {
@@ -308,202 +333,6 @@ std::vector<std::size_t> Gavel::type_order() {
   return order;
 }
 
-// --- placement ---
-
-/// Grants the job its size on nodes of the type; false where they do not hold it.
-bool Gavel::place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan) {
-  const JobView job = view.job(id);
-  std::vector<NodeCount> nodes;
-  if (job.spec.roles.size() > 1) {
-    if (!try_start(view, job, size_of(job), trial_, &nodes)) return false;
-  } else {
-    Demand demand = job.row.demand;
-    demand.model = type.model;
-    if (!orrery::place(view, id, demand, size_of(job), trial_, nodes)) return false;
-  }
-  grant_on(id, size_of(job), nodes, plan);
-  return true;
-}
-
-/// Grants the job its size on the devices of the host, which has them already, or by this plan.
-bool Gavel::place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan) {
-  const auto granted = std::find_if(plan.grants.begin(),
-                                    plan.grants.end(),
-                                    [&](const Grant& grant) { return grant.job == host; });
-  std::vector<NodeCount> nodes;
-  if (granted == plan.grants.end()) {
-    const JobView job = view.job(host);
-    nodes.assign(job.nodes.begin(), job.nodes.end());
-  } else {
-    const auto first = plan.nodes.begin() + granted->first_node;
-    nodes.assign(first, first + granted->node_count);
-  }
-  Demand demand = view.row(id).demand;
-  demand.devices = 0;  // The host's.
-  if (!take_there(demand, nodes, trial_)) return false;
-  plan.grant_beside(id, size_of(view.job(id)), host);
-  return true;
-}
-
-/// By count a type may hold a job that its nodes, cores or memory do not.
-bool Gavel::place_somewhere(const ClusterView& view, RoundChoice& choice, Plan& plan) {
-  if (place_one(view, choice.job, types_[choice.type], plan)) return true;
-  for (std::size_t type = 0; type < types_.size(); ++type) {
-    if (type == choice.type || speed_of(view, choice, type) <= 0) continue;
-    if (!place_one(view, choice.job, types_[type], plan)) continue;
-    choice.type = type;
-    return true;
-  }
-  return false;
-}
-
-/// In `ids_`.
-std::size_t Gavel::place_of(JobId id) const {
-  return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
-}
-
-/// Null for a job by itself, and where there is no such pair.
-const Gavel::Pair* Gavel::pair_of(const RoundKey& key) const {
-  if (!key.is_pair()) return nullptr;
-  const std::pair<std::size_t, std::size_t> wanted(place_of(key.job), place_of(key.other));
-  const auto found = std::lower_bound(
-      pairs_.begin(), pairs_.end(), wanted, [](const Pair& pair, const auto& other) {
-        return std::pair(pair.first, pair.second) < other;
-      });
-  const bool is_it = found != pairs_.end() && std::pair(found->first, found->second) == wanted;
-  return is_it ? &*found : nullptr;
-}
-
-/// Of the job, beside the other where there is one.
-double Gavel::speed_of(const ClusterView& view, const RoundChoice& choice, std::size_t type) {
-  const Pair* const pair = pair_of(choice.key());
-  return pair == nullptr ? speed_on(view.job(choice.job), type) : pair->speeds.first[type];
-}
-
-bool Gavel::is_on(const ClusterView& view, JobId id, std::size_t type) const {
-  const JobView job = view.job(id);
-  return job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
-           return model_of(view, n.node) == types_[type].model;
-         });
-}
-
-bool Gavel::is_staying(JobId id) const {
-  return std::binary_search(staying_.begin(), staying_.end(), id);
-}
-
-void Gavel::let_stay(JobId id) {
-  staying_.insert(std::upper_bound(staying_.begin(), staying_.end(), id), id);
-}
-
-/// Whether the job, or one of the two, has its devices already, and no one stays there that it was
-/// not chosen with. The one that stays comes first in `choice` then.
-bool Gavel::settle_in_place(const ClusterView& view, RoundChoice& choice) {
-  const auto stays = [&](JobId id) {
-    if (!is_on(view, id, choice.type)) return false;
-    const JobId partner = view.partner(id);
-    return partner.is_none() || partner == choice.other || partner == choice.job ||
-           !is_staying(partner);
-  };
-  if (stays(choice.job)) {
-    let_stay(choice.job);
-    if (!choice.other.is_none() && view.partner(choice.job) == choice.other) let_stay(choice.other);
-    return true;
-  }
-  if (choice.other.is_none() || !stays(choice.other)) return false;
-  let_stay(choice.other);
-  std::swap(choice.job, choice.other);
-  return true;
-}
-
-/// Jobs that do not stay give back what they hold; what two of them hold together once.
-void Gavel::free_what_goes(const ClusterView& view) {
-  const auto goes = [&](const JobView& job) {
-    return !is_staying(job.row.id) && is_shared(job.row) && has_devices(job.row) &&
-           !is_kept(job.row.id);
-  };
-  for (const JobId id : view.holding()) {
-    const JobView job = view.job(id);
-    if (!goes(job)) continue;
-    orrery::give_back(view, job, trial_);
-    const JobId partner = view.partner(id);
-    if (!partner.is_none() && id < partner && goes(view.job(partner)))
-      give_back_shared(view, job, trial_);
-  }
-}
-
-void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan) {
-  trial_.sync(view.capacity());
-  staying_.clear();
-  for (const JobId id : view.holding()) {
-    if (!is_shared(view.row(id)) || is_kept(id)) staying_.push_back(id);
-  }
-  std::vector<RoundChoice> placed;
-  std::vector<RoundChoice> moving;
-  for (RoundChoice& each : chosen) {
-    const bool stays = settle_in_place(view, each);
-    (stays ? placed : moving).push_back(each);
-  }
-  free_what_goes(view);
-  chosen_.clear();
-  for (const RoundChoice& each : chosen) {
-    chosen_.push_back(each.job);
-    if (!each.other.is_none()) chosen_.push_back(each.other);
-  }
-  std::sort(chosen_.begin(), chosen_.end());
-  for (const JobId id : view.holding()) {
-    if (std::binary_search(chosen_.begin(), chosen_.end(), id)) continue;
-    const JobRow& row = view.row(id);
-    if (is_shared(row) && has_devices(row) && !is_kept(id)) plan.preempt(id);
-  }
-  std::stable_sort(moving.begin(), moving.end(), [](const RoundChoice& a, const RoundChoice& b) {
-    return a.devices > b.devices;
-  });
-  misfits_.clear();
-  const auto give_up = [&](JobId id) {
-    if (view.row(id).holds) plan.preempt(id);
-  };
-  for (RoundChoice& each : moving) {
-    if (place_somewhere(view, each, plan)) {
-      placed.push_back(each);
-      continue;
-    }
-    for (const JobId id : {each.job, each.other}) {
-      if (id.is_none()) continue;
-      give_up(id);
-      if (!view.row(id).holds) misfits_.push_back(id);
-    }
-  }
-  for (RoundChoice& each : placed) {
-    if (each.other.is_none() || is_staying(each.other)) continue;
-    if (place_beside(view, each.other, each.job, plan)) continue;
-    give_up(each.other);
-    each.other = JobId::none();  // The first one has the devices to itself.
-  }
-  for (RoundChoice& each : placed) {
-    if (each.other < each.job) std::swap(each.job, each.other);
-    leases_.push_back({each.key(), each.type, lease_s(view, each), view.now()});
-  }
-}
-
-/// Waiting jobs that were chosen and found no place, and those like them that did not, do not run
-/// in this round, so that others can have what they were to have; whether there are any.
-bool Gavel::leave_out_misfits(const ClusterView& view) {
-  if (misfits_.empty()) return false;
-  const auto shape = [&](JobId id) {
-    const JobView job = view.job(id);
-    return shape_of(view, job, size_of(job));
-  };
-  std::set<GangShape> shapes;
-  for (const JobId id : misfits_) shapes.insert(shape(id));
-  std::set<JobId> placed;
-  for (const Lease& each : leases_) placed.insert({each.key.job, each.key.other});
-  for (RoundJob& each : jobs_)
-    if (!each.key().is_pair() && !view.row(each.id).holds && !placed.contains(each.id) &&
-        shapes.contains(shape(each.id)))
-      each.may_run = false;
-  return true;
-}
-
 /// What needs no device waits for no round, and what no type holds has none to wait for.
 void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   std::sort(outside_.begin(), outside_.end(), [&](JobId a, JobId b) {
@@ -567,18 +396,12 @@ Plan Gavel::optimize(const ClusterView& view) {
     return repeat_round(view);
   has_read_ = has_read_ && same_nodes;
   find_jobs(view);
-  std::vector<RoundChoice> chosen = chosen_ahead(view);
+  const std::vector<RoundChoice> chosen = chosen_ahead(view);
   if (chosen.empty()) {
     update_accounts(view, idle);
-    const std::vector<std::size_t> order = type_order();
-    place(view, accounts_.choose(jobs_, devices_, order), plan);
-    while (!is_fifo && leave_out_misfits(view)) {
-      plan = {};
-      leases_.clear();
-      place(view, accounts_.choose(jobs_, devices_, order), plan);
-    }
+    plan = begin_leases(view, choose_and_place(view));
   } else {
-    place(view, std::move(chosen), plan);
+    plan = begin_leases(view, place(view, chosen, IfNoPlace::AnotherType));
   }
   start_outside_rounds(view, plan);
   if (is_fifo) find_sharers();

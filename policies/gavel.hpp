@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "core/models/epoch_profile.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/allox.hpp"
+#include "policies/changes.hpp"
 #include "policies/closed_nodes.hpp"
 #include "policies/device_shares.hpp"
 #include "policies/empty_kinds.hpp"
@@ -38,7 +40,9 @@ enum class SharingRule : std::uint8_t {
 
 /// Gavel (D. Narayanan et al., OSDI 2020): a rule says what part of its time each job shall have on
 /// each type of device, and rounds of leases follow it (RoundAccounts). A job that keeps its type
-/// keeps its devices. Devices of a job that ends in a round are given again in the next.
+/// keeps its devices, unless more can be served where all are placed anew. What nodes do not hold
+/// is left out of the round, and others are chosen, but under FIFO and where it was chosen ahead.
+/// Devices of a job that ends in a round are given again in the next.
 ///
 /// A round is over when a new multiple of its length has come, when nothing runs, or when a job
 /// that runs has just ended an epoch: under timing `gavel` the world's rounds end so.
@@ -154,6 +158,39 @@ class Gavel : public Policy {
     PairSpeeds speeds;
   };
 
+  /// What becomes of a job for which the nodes of the chosen type have no place.
+  enum class IfNoPlace : std::uint8_t {
+    ChooseAgain,  ///< It gets nothing, and others are chosen.
+    AnotherType,  ///< It gets what another type has left.
+  };
+
+  /// Who is placed first.
+  enum class Start : std::uint8_t {
+    Beside,  ///< Those that have their type stay; the others by size.
+    Anew,    ///< By priority, then by size; each where it is, if that is free by then.
+  };
+
+  /// Thousandths of devices of jobs that run, by their users' priority, the highest first.
+  using Served = std::map<std::int32_t, std::int64_t, std::greater<>>;
+
+  /// What became of a choice.
+  struct Placement {
+    Plan plan;
+    std::vector<RoundChoice> chosen;   ///< By count.
+    std::vector<RoundChoice> placed;   ///< They run.
+    std::vector<RoundChoice> misfits;  ///< They found no place; in the order of trying.
+    Served served;
+  };
+
+  /// Whether a round may give and take the job's devices.
+  static bool is_shared(const JobRow& row) {
+    return row.holds ? may_be_taken_from(row) : waits(row);
+  }
+
+  static bool has_devices(const JobRow& row) {
+    return row.demand.devices > 0 || row.rest_devices > 0;
+  }
+
   bool is_idle(const ClusterView& view) const;
   bool round_is_over(const ClusterView& view) const;
   bool epoch_has_ended(const ClusterView& view) const;
@@ -219,10 +256,41 @@ class Gavel : public Policy {
   bool is_staying(JobId id) const;
   void let_stay(JobId id);
   void free_what_goes(const ClusterView& view);
-  void place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan);
-  bool leave_out_misfits(const ClusterView& view);
+  void note_who_is_to_run(const std::vector<RoundChoice>& chosen);
+  bool is_to_run(JobId id) const;
+  void preempt_others(const ClusterView& view, Plan& plan) const;
+  void give_up(const ClusterView& view, const RoundChoice& choice, Plan& plan);
+  bool may_be_lifted(const ClusterView& view, const RoundChoice& choice) const;
+  bool take_own(const ClusterView& view, RoundChoice& choice);
+  static std::int32_t priority_of(const ClusterView& view, const RoundChoice& choice);
+  void put_in_order(const ClusterView& view, Start start, std::vector<RoundChoice>& moving);
+  Placement try_places(const ClusterView& view,
+                       std::vector<RoundChoice> chosen,
+                       IfNoPlace if_no_place,
+                       Start start);
+  Placement place(const ClusterView& view,
+                  const std::vector<RoundChoice>& chosen,
+                  IfNoPlace if_no_place);
+  static void count_served(const ClusterView& view, JobId id, Served& served);
+  bool place_after_all(const ClusterView& view, RoundChoice& choice, Placement& out);
+  void fill_up(const ClusterView& view,
+               const std::vector<std::size_t>& order,
+               const std::vector<RoundJob>& jobs,
+               std::vector<RoundJob> left,
+               Placement& out);
+  Placement choose_until_all_fit(const ClusterView& view,
+                                 const std::vector<std::size_t>& order,
+                                 const std::vector<RoundJob>& jobs,
+                                 std::vector<JobId>& unmoved);
+  Placement choose_and_place(const ClusterView& view);
+  void leave_out(const ClusterView& view,
+                 const Placement& tried,
+                 std::size_t misfits,
+                 std::vector<RoundJob>& jobs) const;
+  Plan begin_leases(const ClusterView& view, Placement placement);
   bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
   bool place_somewhere(const ClusterView& view, RoundChoice& choice, Plan& plan);
+  void place_pairs(const ClusterView& view, Placement& out);
   bool place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan);
   void start_outside_rounds(const ClusterView& view, Plan& plan);
   void follow(const ClusterView& view);
@@ -250,8 +318,7 @@ class Gavel : public Policy {
   std::vector<Pair> pairs_;
   std::vector<JobId> kept_;     ///< Jobs that rounds leave alone; ascending.
   std::vector<JobId> staying_;  ///< Jobs that keep their devices; ascending.
-  std::vector<JobId> chosen_;   ///< Jobs that run in this round; ascending.
-  std::vector<JobId> misfits_;  ///< Those that wait and found no place.
+  std::vector<JobId> to_run_;   ///< Jobs that are to run; ascending.
   // Of the jobs there are, while `types_` are the same.
   std::map<JobId, KnownSpeeds> known_;
   std::map<JobId, KnownSpeeds>::iterator known_at_;  ///< After the one last asked for.

@@ -100,7 +100,6 @@ void Gavel::find_changes(const ClusterView& view) {
 /// Under FIFO a job without a share runs in no round, and shares stay until `reset`: a round then
 /// is of those with a share alone, who are few where the queue is long.
 Plan Gavel::repeat_round(const ClusterView& view) {
-  Plan plan;
   sort_once_each(stale_);  // Of many rounds they would be many.
   jobs_.swap(aside_);
   find_changes(view);
@@ -111,7 +110,7 @@ Plan Gavel::repeat_round(const ClusterView& view) {
   });
   outside_.clear();
   fill_in_all(view);
-  place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
+  Plan plan = begin_leases(view, choose_and_place(view));
   start_outside_rounds(view, plan);
   jobs_.swap(aside_);
   return plan;

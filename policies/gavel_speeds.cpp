@@ -68,14 +68,16 @@ void Gavel::look_up(KnownSpeeds& out) const {
 }
 
 /// Steps a second on each type; 0 where the type has devices enough and its nodes do not hold the
-/// gang even without other jobs. A share there would be one of nothing.
+/// gang even without other jobs. A share there would be one of nothing. A job that runs and has
+/// devices of roles besides its elastic one, which do not move with that, stays on its type.
 std::vector<double> Gavel::speeds_where_held(const ClusterView& view, const JobView& job) {
   std::vector<double> speeds = known(job).on_type;
   if (speeds.size() == 1) return speeds;  // Who takes part is held by some type.
-  for (std::size_t type = 0; type < speeds.size(); ++type)
-    if (speeds[type] > 0 && !empty_kinds_.holds(job, size_of(job), types_[type].model) &&
-        !is_on(view, job.row.id, type))
-      speeds[type] = 0;
+  const bool is_bound = job.row.holds && job.row.rest_thousandths > 0;
+  for (std::size_t type = 0; type < speeds.size(); ++type) {
+    if (speeds[type] <= 0 || is_on(view, job.row.id, type)) continue;
+    if (is_bound || !empty_kinds_.holds(job, size_of(job), types_[type].model)) speeds[type] = 0;
+  }
   return speeds;
 }
 

@@ -212,6 +212,7 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
 
   struct Ranked {
     std::int32_t user_priority;
+    bool goes_first;
     double priority;
     double deficit;
     double share;
@@ -228,14 +229,15 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
       const double rank = priority(jobs[i], account, type);
       if ((settings_.only_shared || jobs[i].key().is_pair()) && rank <= 0) continue;
       ranked.push_back({jobs[i].priority,
+                        jobs[i].goes_first,
                         rank,
                         account.deficit_s[type],
                         account.shares.empty() ? 0 : account.shares[type],
                         i});
     }
     std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-      return std::tie(b.user_priority, b.priority, b.deficit, b.share, a.job) <
-             std::tie(a.user_priority, a.priority, a.deficit, a.share, b.job);
+      return std::tie(b.user_priority, b.goes_first, b.priority, b.deficit, b.share, a.job) <
+             std::tie(a.user_priority, a.goes_first, a.priority, a.deficit, a.share, b.job);
     });
     for (const Ranked& each : ranked) {
       const RoundJob& job = jobs[each.job];

@@ -36,6 +36,7 @@ struct RoundJob {
   std::vector<double> speed;  ///< On each type; 0: it does not run there.
   std::int32_t priority = 0;  ///< The user's: higher ones go first.
   bool may_run = true;        ///< In this round; false while its workers are on their way.
+  bool goes_first = false;    ///< Before others of its user's priority.
   JobId other;                ///< As in `RoundKey`.
 
   RoundKey key() const { return {id, other}; }

@@ -43,11 +43,12 @@ class JobBuilder {
   }
 
   /// One more role, of a fixed number of replicas.
-  JobBuilder& also(std::int32_t replicas, std::int32_t devices_each) {
+  JobBuilder& also(std::int32_t replicas, std::int32_t devices_each, std::int64_t cores_each = 0) {
     RoleSpec role;
     role.name = "role" + std::to_string(spec_.roles.size());
     role.min_replicas = role.max_replicas = replicas;
     role.bundle.devices = devices_each;
+    role.bundle.cpu = MilliCpu{cores_each * 1000};
     return spec_.roles.push_back(role), *this;
   }
 
