@@ -136,8 +136,14 @@ std::vector<Fit::Share> Fit::shrink_all(const ClusterView& view) {
   for (const JobId id : elastic_) {
     const JobView job = view.job(id);
     if (!may_be_taken_from(job.row)) continue;
+    // What it has on nodes that take nothing new is of use to nobody else: it keeps that first, and
+    // stays as it is where all of it would start anew.
+    const auto is_closed = [&](const NodeCount& n) { return !view.capacity().at(n.node).usable; };
+    std::vector<NodeCount> nodes(job.nodes.begin(), job.nodes.end());
+    const auto open = std::stable_partition(nodes.begin(), nodes.end(), is_closed);
+    if (open != nodes.begin() && job.spec.rescale == RescaleMode::Restart) continue;
     Share share{id, job.row.min_replicas, {}, {}, false, false};
-    share.nodes = first_of(job.nodes, job.row.min_replicas, share.own);
+    share.nodes = first_of(nodes, job.row.min_replicas, share.own);
     gang_.shrink(id, share.nodes);
     shares.push_back(std::move(share));
   }
@@ -173,8 +179,11 @@ bool Fit::grow(const ClusterView& view, std::span<const Share> shares, Share& sh
     }
   if (!gang_.quota_allows(share.job, devices)) return false;
   for (NodeCount& n : share.own) {
-    if (n.replicas == 0 || replicas_that_fit(gang_.trial().index().at(n.node), row.demand) < 1)
-      continue;
+    if (n.replicas == 0) continue;
+    // What it gave on a node that takes nothing new, nobody else has taken.
+    NodeFree free = gang_.trial().index().at(n.node);
+    free.usable = true;
+    if (replicas_that_fit(free, row.demand) < 1) continue;
     gang_.trial().take(n.node, row.demand, 1);
     --n.replicas;
     add_replicas(share.nodes, n.node, 1);

@@ -126,6 +126,33 @@ TEST(Fit, ShrinksElasticJobsToLetWaitingOnesStart) {
   EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 
+TEST(Fit, TakesNothingOffANodeThatTakesNothingNew) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 2);
+  const auto fit = policy("fit");
+  const JobId elastic = submit_and_ask(cluster, *fit, job().replicas(1, 4).preemptible(), 1e6);
+  ASSERT_EQ(cluster.replicas(elastic), 4);
+  for (const std::uint32_t node : {1u, 0u}) {
+    cluster.cordon(NodeId{node});
+    for (int i = 0; i < 3; ++i) cycle(cluster, *fit);
+    EXPECT_EQ(cluster.replicas(elastic), 4) << "with node " << node << " closed";
+  }
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Fit, GivesOthersWhatItHasElsewhereThanOnANodeThatTakesNothingNew) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 2);
+  const auto fit = policy("fit");
+  const JobId elastic = submit_and_ask(cluster, *fit, job().replicas(1, 4).preemptible(), 1e6);
+  cluster.cordon(NodeId{1});
+  const JobId fixed = submit_and_ask(cluster, *fit, job().replicas(2), 1e6);
+  for (int i = 0; i < 3; ++i) cycle(cluster, *fit);
+  EXPECT_TRUE(runs(cluster, fixed));
+  EXPECT_EQ(cluster.replicas(elastic), 2);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
 TEST(Fit, JobsOfOneQuotaGrowWithinItTogether) {
   FakeCluster cluster;
   cluster.add_nodes(1, 8);

@@ -367,7 +367,7 @@ class FakeCluster : public ClusterView {
     }
     std::vector<NodeCount> nodes;
     bool fits = !grant.beside.is_none() ? take_beside(grant, j, nodes)
-                : grant.node_count > 0  ? take_named(plan, grant, j.row.demand, nodes)
+                : grant.node_count > 0  ? take_named(plan, grant, j.row.demand, before, nodes)
                                         : take_near(before, grant.replicas, j.row.demand, nodes);
     if (fits && !j.row.holds && !(fits = take_rest(j)))
       for (const NodeCount& n : nodes) free_.give(n.node, j.row.demand, n.replicas);
@@ -439,14 +439,20 @@ class FakeCluster : public ClusterView {
     return sorted;
   }
 
+  // What was on a node that takes nothing new may stay there.
   bool take_named(const Plan& plan,
                   const Grant& grant,
                   const Demand& demand,
+                  const std::vector<NodeCount>& before,
                   std::vector<NodeCount>& nodes) {
     std::int32_t sum = 0;
     for (std::uint32_t i = 0; i < grant.node_count; ++i) {
       const NodeCount& n = plan.nodes[grant.first_node + i];
-      if (replicas_that_fit(free_.at(n.node), demand) < n.replicas) {
+      NodeFree free = free_.at(n.node);
+      free.usable = free.usable || std::any_of(before.begin(), before.end(), [&](const auto& at) {
+                      return at.node == n.node && at.replicas >= n.replicas;
+                    });
+      if (replicas_that_fit(free, demand) < n.replicas) {
         for (const NodeCount& taken : nodes) free_.give(taken.node, demand, taken.replicas);
         return false;
       }
