@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policies/rigid_size.hpp"
+
 namespace orrery::policies {
 namespace {
 
@@ -30,7 +32,8 @@ void Misfits::begin() {
 std::uint32_t Misfits::look_up(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);
   const auto number = static_cast<std::uint32_t>(shapes_.size() + 1);
-  const GangShape own = shape_of(view, job, job.row.min_replicas);
+  const GangShape own =
+      shape_of(view, job, sizes_ == Sizes::Rigid ? rigid_size(job) : job.row.min_replicas);
   if (of_job_.size() <= id.index()) of_job_.resize(id.index() + 1);
   return of_job_[id.index()] = shapes_.emplace(own, number).first->second;
 }

@@ -19,6 +19,11 @@ namespace orrery::policies {
 /// Kept by a policy from plan to plan; what it remembers follows from the views.
 class Misfits {
  public:
+  /// With which number of replicas jobs are chosen.
+  enum class Sizes : std::uint8_t { Least, Rigid };
+
+  explicit Misfits(Sizes sizes = Sizes::Least) : sizes_(sizes) {}
+
   /// To be shown each view: keeps what is known of shapes in step with the jobs.
   void follow(const ClusterView& view);
 
@@ -60,6 +65,7 @@ class Misfits {
   std::uint32_t look_up(const ClusterView& view, JobId id);
   void forget();
 
+  Sizes sizes_;
   std::map<GangShape, std::uint32_t> shapes_;  ///< Their numbers, from 1.
   std::vector<std::uint32_t> of_job_;          ///< By job; 0: not known.
   // Of the present plan.

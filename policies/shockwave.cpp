@@ -66,7 +66,10 @@ Triggers Shockwave::triggers() const {
           .period = Duration{period}};
 }
 
-Plan Shockwave::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+Plan Shockwave::allocate(const JobView& /*job*/, const ClusterView& view) {
+  misfits_.follow(view);
+  return {};
+}
 
 Shockwave::Job* Shockwave::find(JobId job) { return find(job, jobs_.size()); }
 
@@ -260,7 +263,7 @@ void Shockwave::make_schedule(const ClusterView& view) {
 }
 
 /// The schedule's jobs, then those that fill what it leaves idle.
-std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& view) const {
+std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& view) {
   struct Candidate {
     const Job* job = nullptr;
     bool scheduled = false;
@@ -291,6 +294,10 @@ std::vector<RoundPlacement::Wanted> Shockwave::jobs_of_round(const ClusterView& 
   for (const Candidate& candidate : candidates) {
     if (left <= 0) break;
     if (candidate.job->room > left) continue;
+    if (!candidate.job->holds) {
+      if (!misfits_.may_choose(view, candidate.job->id)) continue;
+      misfits_.note_chosen(view, candidate.job->id);
+    }
     left -= candidate.job->room;
     out.push_back({.job = candidate.job->id, .replicas = candidate.job->replicas});
   }
@@ -315,7 +322,17 @@ void Shockwave::choose(const ClusterView& view) {
     if (changed) estimate_finishes(view);
     make_schedule(view);
   }
+  misfits_.begin();
   chosen_ = jobs_of_round(view);
+}
+
+/// Whether some that wait were chosen for the round that begins now and found no place: others
+/// could have what they were to have.
+bool Shockwave::chooses_again(const ClusterView& view) {
+  if (chooses_ahead()) return false;
+  for (const RoundPlacement::Found& each : placement_.found())
+    misfits_.note_placed(view, each.job, each.place);
+  return misfits_.choose_again();
 }
 
 /// Gives the round's devices to those chosen who are still there.
@@ -325,7 +342,9 @@ Plan Shockwave::begin_round(const ClusterView& view) {
     std::erase_if(chosen_, [&](const auto& each) {
       return !view.is_live(each.job) || !(view.row(each.job).holds || waits(view.row(each.job)));
     });
-  return placement_.plan(view, std::exchange(chosen_, {}));
+  Plan plan = placement_.plan(view, std::exchange(chosen_, {}));
+  while (chooses_again(view)) plan = placement_.plan(view, jobs_of_round(view));
+  return plan;
 }
 
 /// Those chosen for the next round that wait start in this one where devices are free.
@@ -351,6 +370,7 @@ Plan Shockwave::start_early(const ClusterView& view) {
 }
 
 Plan Shockwave::optimize(const ClusterView& view) {
+  misfits_.follow(view);
   // A call that comes late begins the round at hand before it chooses for one behind it.
   if (begun_ < planned_ && round_of(view.now()) >= planned_) return begin_round(view);
   const std::int64_t round = round_of(decided_for(view.now()));

@@ -9,6 +9,7 @@
 #include "core/models/epoch_profile.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/closed_nodes.hpp"
+#include "policies/misfits.hpp"
 #include "policies/round_placement.hpp"
 #include "policies/shockwave_window.hpp"
 
@@ -96,7 +97,8 @@ class Shockwave : public Policy {
   void make_schedule(const ClusterView& view);
   WindowJob window_job(Job& job, Instant now) const;
   void schedule_equals(Instant now, const std::vector<Job*>& equals, WindowPlace& place);
-  std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view) const;
+  std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view);
+  bool chooses_again(const ClusterView& view);
   void choose(const ClusterView& view);
   Plan begin_round(const ClusterView& view);
   Plan start_early(const ClusterView& view);
@@ -117,6 +119,7 @@ class Shockwave : public Policy {
   std::vector<Job*> present_;       ///< Of a view: those that hold or wait, by priority and age.
   WindowSolver solver_;
   ClosedNodes closed_;  ///< Of a view.
+  Misfits misfits_{Misfits::Sizes::Rigid};
   RoundPlacement placement_;
   CapacityTrial trial_;
 };

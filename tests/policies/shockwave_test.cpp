@@ -373,6 +373,23 @@ TEST(Shockwave, IdleDevicesGoToTheJobOfMostRest) {
   EXPECT_EQ(cluster.capacity().free_devices(), 0) << "and is never left idle";
 }
 
+// Two devices are free on each node: by count the job that needs four of a node takes all of them.
+TEST(Shockwave, WhatFitsOnNoNodeKeepsNoDevicesIdle) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 8);
+  const auto policy = testing::policy("shockwave");
+  for (int i = 0; i < 2; ++i) cluster.submit(job().devices(6), 1e6);
+  const JobId whole = cluster.submit(job().devices(4).preemptible().estimate(7200));
+  const JobId pair = cluster.submit(job().devices(2).preemptible().estimate(10'800));
+  for (int i = 0; i < 20; ++i) {
+    cluster.advance(120);
+    cluster.carry_out(cluster.ask_optimize(*policy));
+    EXPECT_FALSE(testing::runs(cluster, whole));
+    EXPECT_TRUE(testing::runs(cluster, pair)) << "round " << i;
+  }
+  EXPECT_THAT(cluster.violations(), ::testing::IsEmpty());
+}
+
 TEST(Shockwave, HigherPrioritiesArePlannedFirst) {
   FakeCluster cluster;
   cluster.add_nodes(1, 1);
