@@ -2,15 +2,27 @@
 
 #include <algorithm>
 
+#include "policies/parts_given.hpp"
+
 namespace orrery::policies {
 
-void GangTrial::begin(const ClusterView& view) { trial_.sync(view.capacity()); }
+void GangTrial::begin(const ClusterView& view) {
+  trial_.sync(view.capacity());
+  given_.clear();
+}
+
+void GangTrial::settle_parts(const ClusterView& view) {
+  std::sort(given_.begin(), given_.end());
+  policies::settle_parts(view, given_, trial_);
+}
 
 void GangTrial::give_back(const ClusterView& view, const JobView& job) {
+  given_.push_back(job.row.id);
   orrery::give_back(view, job, trial_);
 }
 
 void GangTrial::give_back_elastic(const ClusterView& view, const JobView& job) {
+  given_.push_back(job.row.id);
   if (view.is_seated(job.row.id))
     orrery::give_back(view, job, trial_);
   else
@@ -109,6 +121,14 @@ bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes) {
     return a.node < b.node;
   });
   return std::equal(nodes.begin(), nodes.end(), job.nodes.begin(), job.nodes.end());
+}
+
+bool keeps_parts(const JobView& job, std::span<const NodeCount> nodes) {
+  if (!is_share(job.row.demand)) return false;
+  return std::any_of(nodes.begin(), nodes.end(), [&](const NodeCount& n) {
+    return std::any_of(
+        job.nodes.begin(), job.nodes.end(), [&](const NodeCount& o) { return o.node == n.node; });
+  });
 }
 
 std::int64_t thousandths_to_share(const ClusterView& view, const ClosedNodes& closed) {

@@ -28,6 +28,9 @@ class GangTrial {
   /// Counts as free what `give_back_elastic` left: the job goes after all.
   void give_back_others(const ClusterView& view, const JobView& job);
 
+  /// To be called when all was given back that is, before anything is taken: see `parts_given.hpp`.
+  void settle_parts(const ClusterView& view);
+
   /// Places `replicas` of the job's elastic role where the placer in charge puts them, and appends
   /// the nodes to `nodes` in the order of taking, which is the order of ranks. Places the other
   /// roles at their target too, unless the job holds devices and so has them placed. False, and
@@ -49,6 +52,7 @@ class GangTrial {
 
  private:
   CapacityTrial trial_;
+  std::vector<JobId> given_;  ///< That gave back, since `begin`.
 };
 
 /// Takes exactly these replicas; false, and nothing changed, where they do not fit.
@@ -73,6 +77,11 @@ void grant_on(JobId job, std::int32_t replicas, const std::vector<NodeCount>& no
 
 /// Whether the job already has exactly these nodes, in whatever order.
 bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes);
+
+/// Whether the job has a part of a device on one of these nodes already. A plan names nodes and no
+/// devices, so that what stays on a node stays on its device, wherever else a trial has room for
+/// it.
+bool keeps_parts(const JobView& job, std::span<const NodeCount> nodes);
 
 /// Devices of all usable nodes in thousandths, less what jobs that may not be changed hold of them.
 std::int64_t thousandths_to_share(const ClusterView& view, const ClosedNodes& closed);

@@ -198,6 +198,7 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
     placer_.give_back_others(view, view.job(s.id));
     plan.preempt(s.id);
   }
+  placer_.settle_parts(view);
   for (const Sized& s : sized) {
     if (s.replicas == 0) continue;
     const bool fits = place_one(view, s, plan);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policies/gang_trial.hpp"
+#include "policies/parts_given.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -92,17 +93,26 @@ bool RoundPlacement::place_as_far(const ClusterView& view, Placed& job) {
   return place_job(view, wanted, trial_, job.nodes);
 }
 
+/// Begins the trial with all that these jobs hold free.
+void RoundPlacement::take_back(const ClusterView& view, const std::vector<JobId>& jobs) {
+  trial_.sync(view.capacity());
+  for (const JobId id : jobs) give_back(view, view.job(id), trial_);
+  std::vector<JobId> ascending = jobs;
+  std::sort(ascending.begin(), ascending.end());
+  settle_parts(view, ascending, trial_);
+}
+
 RoundPlacement::Attempt RoundPlacement::beside(const ClusterView& view,
                                                const std::vector<Wanted>& running) {
   Attempt out;
-  trial_.sync(view.capacity());
   out.stopped = losers(view, running);
-  for (const JobId job : out.stopped) give_back(view, view.job(job), trial_);
+  std::vector<JobId> given = out.stopped;
   for (const Wanted& each : running) {
     const bool stays = has_already(view, each);
-    if (view.row(each.job).holds && !stays) give_back(view, view.job(each.job), trial_);
+    if (view.row(each.job).holds && !stays) given.push_back(each.job);
     out.jobs.push_back({each, stays, stays, {}});
   }
+  take_back(view, given);
   std::stable_sort(out.jobs.begin(), out.jobs.end(), [&](const Placed& a, const Placed& b) {
     return room_wanted(view, a.wanted) > room_wanted(view, b.wanted);
   });
@@ -113,20 +123,40 @@ RoundPlacement::Attempt RoundPlacement::beside(const ClusterView& view,
   return out;
 }
 
+/// Where parts of devices would change their device and not their node, which no plan can say,
+/// these jobs stay, and the others are placed again beside them.
 RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
                                              const std::vector<Wanted>& running) {
+  std::set<JobId> staying;
+  while (true) {
+    Attempt out = anew(view, running, staying);
+    const std::size_t known = staying.size();
+    for (const Placed& job : out.jobs) {
+      const JobView its = view.job(job.wanted.job);
+      if (job.runs && its.row.preemptible && has_already(view, job.wanted) &&
+          keeps_parts(its, job.holds ? its.nodes : std::span<const NodeCount>(job.nodes)))
+        staying.insert(its.row.id);
+    }
+    if (staying.size() == known) return out;
+  }
+}
+
+RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
+                                             const std::vector<Wanted>& running,
+                                             const std::set<JobId>& staying) {
   Attempt out;
-  trial_.sync(view.capacity());
   out.stopped = losers(view, running);
-  for (const JobId job : out.stopped) give_back(view, view.job(job), trial_);
+  std::vector<JobId> given = out.stopped;
   for (const Wanted& each : running) {
     const JobRow& row = view.row(each.job);
     const bool same = has_already(view, each);
-    const bool cannot_move = view.is_seated(each.job) || closed_.held(each.job) > 0;
+    const bool cannot_move =
+        view.is_seated(each.job) || closed_.held(each.job) > 0 || staying.contains(each.job);
     const bool fixed = row.holds && (row.is_fixed() || (same && cannot_move));
-    if (row.holds && !fixed) give_back(view, view.job(each.job), trial_);
+    if (row.holds && !fixed) given.push_back(each.job);
     out.jobs.push_back({each, same, fixed, {}});
   }
+  take_back(view, given);
   std::stable_sort(out.jobs.begin(), out.jobs.end(), [&](const Placed& a, const Placed& b) {
     const std::int64_t room_a = room_wanted(view, a.wanted);
     const std::int64_t room_b = room_wanted(view, b.wanted);
@@ -143,9 +173,35 @@ RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
   return out;
 }
 
-/// What nobody took stays with those who had it. `trial_` is as the attempt left it.
+/// What nobody took stays with those who had it. `trial_` is as the attempt left it. It does not
+/// know on which device a part was: of jobs with parts it is tried out whether all goes without
+/// their own.
 void RoundPlacement::spare(const ClusterView& view, Attempt& attempt) {
-  std::erase_if(attempt.stopped, [&](JobId job) { return take_own(view, job); });
+  std::vector<JobId> with_parts;
+  std::erase_if(attempt.stopped, [&](JobId job) {
+    if (is_share(view.row(job).demand)) with_parts.push_back(job);
+    return !is_share(view.row(job).demand) && take_own(view, job);
+  });
+  for (const JobId job : with_parts) {
+    if (view.job(job).spec.roles.size() > 1) continue;
+    std::vector<JobId> stopped = attempt.stopped;
+    std::erase(stopped, job);
+    if (goes_together(view, attempt, stopped)) attempt.stopped = std::move(stopped);
+  }
+}
+
+/// Whether the attempt's jobs find their places where only these are stopped for them.
+bool RoundPlacement::goes_together(const ClusterView& view,
+                                   const Attempt& attempt,
+                                   const std::vector<JobId>& stopped) {
+  std::vector<JobId> given = stopped;
+  for (const Placed& job : attempt.jobs)
+    if (view.row(job.wanted.job).holds && !job.holds) given.push_back(job.wanted.job);
+  take_back(view, given);
+  return std::all_of(attempt.jobs.begin(), attempt.jobs.end(), [&](const Placed& job) {
+    if (!job.runs || job.nodes.empty()) return true;
+    return take_there(view.row(job.wanted.job).demand, job.nodes, trial_);
+  });
 }
 
 Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& running) {

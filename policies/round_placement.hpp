@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "core/plan/cluster_view.hpp"
@@ -58,7 +59,14 @@ class RoundPlacement {
 
   Attempt beside(const ClusterView& view, const std::vector<Wanted>& running);
   Attempt anew(const ClusterView& view, const std::vector<Wanted>& running);
+  Attempt anew(const ClusterView& view,
+               const std::vector<Wanted>& running,
+               const std::set<JobId>& staying);
+  void take_back(const ClusterView& view, const std::vector<JobId>& jobs);
   void spare(const ClusterView& view, Attempt& attempt);
+  bool goes_together(const ClusterView& view,
+                     const Attempt& attempt,
+                     const std::vector<JobId>& stopped);
   bool take_own(const ClusterView& view, JobId job);
   bool place_as_far(const ClusterView& view, Placed& job);
   static std::vector<JobId> losers(const ClusterView& view, const std::vector<Wanted>& running);

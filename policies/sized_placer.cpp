@@ -110,6 +110,7 @@ std::vector<SizedPlacer::Outcome> SizedPlacer::place_changed(const ClusterView& 
   for (const SizedJob& sized : jobs)
     if (view.row(sized.id).holds && !has_size(view, sized))
       trial_.give_back(view, view.job(sized.id));
+  trial_.settle_parts(view);
   std::vector<Outcome> outcomes;
   for (const SizedJob& sized : jobs) {
     if (has_size(view, sized)) {
@@ -123,16 +124,33 @@ std::vector<SizedPlacer::Outcome> SizedPlacer::place_changed(const ClusterView& 
   return outcomes;
 }
 
-/// Everything that may be moved, anew.
+/// Everything that may be moved, anew. Where parts of devices would change their device and not
+/// their node, which no plan can say, these jobs stay, and the others are placed again beside them.
 std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view,
                                                          std::span<const SizedJob> jobs) {
+  std::set<JobId> staying;
+  while (true) {
+    std::vector<Outcome> outcomes = place_all(view, jobs, staying);
+    const std::size_t known = staying.size();
+    for (const Outcome& outcome : outcomes)
+      if (has_size(view, outcome.job) && keeps_parts(view.job(outcome.job.id), outcome.nodes))
+        staying.insert(outcome.job.id);
+    if (staying.size() == known) return outcomes;
+  }
+}
+
+std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view,
+                                                         std::span<const SizedJob> jobs,
+                                                         const std::set<JobId>& staying) {
   trial_.begin(view);
   const auto stays = [&](const SizedJob& sized) {
     return has_size(view, sized) &&
-           (sized.replicas == 0 || !may_move(view, sized.id) || is_on_closed_node(view, sized.id));
+           (sized.replicas == 0 || !may_move(view, sized.id) ||
+            is_on_closed_node(view, sized.id) || staying.contains(sized.id));
   };
   for (const SizedJob& sized : jobs)
     if (view.row(sized.id).holds && !stays(sized)) trial_.give_back(view, view.job(sized.id));
+  trial_.settle_parts(view);
   std::vector<Outcome> outcomes;
   for (const SizedJob& sized : jobs) {
     Outcome outcome{sized, {}, stays(sized), true};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,9 @@ class SizedPlacer {
 
   std::vector<Outcome> place_changed(const ClusterView& view, std::span<const SizedJob> jobs);
   std::vector<Outcome> place_all(const ClusterView& view, std::span<const SizedJob> jobs);
+  std::vector<Outcome> place_all(const ClusterView& view,
+                                 std::span<const SizedJob> jobs,
+                                 const std::set<JobId>& staying);
   Outcome place_one(const ClusterView& view, const SizedJob& sized);
   bool place_beside_itself(const ClusterView& view,
                            const JobView& job,

@@ -294,6 +294,7 @@ void Tiresias::take_back(const ClusterView& view, const Choice& choice, Placing&
     placing.plan.preempt(id);
     placer_.give_back(view, view.job(id));
   }
+  placer_.settle_parts(view);
 }
 
 /// Places the chosen jobs behind those that have a mark; blocks those that do not fit although

@@ -85,6 +85,11 @@ const std::map<std::string_view, std::string_view> kStopsAtTheFirst{
 const std::map<std::string_view, std::string_view> kPriorityElsewhere{
     {"pollux", "priority is not in the fitness"}};
 
+const std::map<std::string_view, std::string_view> kTakesFromPriorityOfItsOwn{
+    {"srtf", "the shorter job takes a part back from the longer one"},
+    {"srsf", "likewise"},
+    {"las", "the less served job takes a part back from the more served one"}};
+
 // Two free devices on each of two nodes: four by count, on no node for who needs four of one.
 TEST_P(EveryPolicy, AJobThatFitsByCountAndOnNoNodeKeepsNoDevicesIdle) {
   cluster_.add_nodes(2, 8);
@@ -191,6 +196,21 @@ TEST_P(EveryPolicy, AHigherPriorityPushesOutALargerLowerOneThatIsElastic) {
   const JobId high = comes(20 * kMinute_s, job().replicas(4, 8).priority(1).preemptible(), kHour_s);
   run_until(80 * kMinute_s);
   EXPECT_TRUE(has_started(high) || is_exempt(kPriorityElsewhere));
+}
+
+// A plan names nodes and no devices: a part of a device that stays on its node stays on its device.
+// The two quarters are on one device, the other one of their node has room beside the fixed part.
+TEST_P(EveryPolicy, APartOfADeviceIsNotThoughtToMoveOnItsNode) {
+  if (is_exempt(kTakesFromPriorityOfItsOwn)) return;
+  cluster_.add_nodes(2, 2);
+  comes(0, job().replicas(2), 20 * kMinute_s);
+  const JobId quarter = comes(kMinute_s, job().share(250).preemptible(), 20 * kHour_s);
+  comes(5 * kMinute_s, job().replicas(3), 20 * kMinute_s);
+  comes(6 * kMinute_s, job().share(250).preemptible(), kHour_s);
+  comes(8 * kMinute_s, job().share(700), 20 * kHour_s);
+  run_until(10 * kHour_s);
+  EXPECT_TRUE(cluster().row(quarter).holds);
+  EXPECT_EQ(cluster().preemptions(), 0u);
 }
 
 std::vector<std::string_view> every_name() {
