@@ -467,11 +467,13 @@ Plan ElasticFlow::plan_round(const ClusterView& view) {
   Cycle cycle{free_of_fixed(view), 0, {}, 0, {}, {}};
   admit(view, cycle.free, cycle.admitted);
   serve_best_effort(view, cycle);
-  grow(view, cycle);
+  const auto size = [](const Candidate& job) {
+    return job.column < 0 ? 0 : job.replicas[static_cast<std::size_t>(job.column)];
+  };
   std::vector<SizedJob> sized;
-  for (const Candidate& job : cycle.candidates)
-    sized.push_back(
-        {job.id, job.column < 0 ? 0 : job.replicas[static_cast<std::size_t>(job.column)]});
+  for (const Candidate& job : cycle.candidates) sized.push_back({job.id, 0, size(job)});
+  grow(view, cycle);
+  for (std::size_t i = 0; i < sized.size(); ++i) sized[i].replicas = size(cycle.candidates[i]);
   return placer_.place(view, std::move(sized), misfits_);
 }
 

@@ -52,6 +52,26 @@ bool GangTrial::take_there(const Demand& demand, std::span<const NodeCount> node
 
 bool GangTrial::keep_held(const JobView& job) { return policies::keep_held(job, trial_); }
 
+void GangTrial::give_there(const Demand& demand, std::span<const NodeCount> nodes) {
+  for (const NodeCount& n : nodes) trial_.give(n.node, demand, n.replicas);
+}
+
+bool GangTrial::put_back(const ClusterView& view, const JobView& job) {
+  const std::size_t before = trial_.mark();
+  if (!keep_held(job)) return false;
+  std::vector<NodeCount> nodes;
+  for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role == job.row.elastic) continue;
+    nodes.clear();
+    view.append_nodes(job.row.id, role, nodes);
+    if (take_there(view.demand_of(job.spec, role), nodes)) continue;
+    trial_.undo(before);
+    return false;
+  }
+  return true;
+}
+
 bool take_there(const Demand& demand, std::span<const NodeCount> nodes, CapacityTrial& trial) {
   const std::size_t mark = trial.mark();
   for (const NodeCount& n : nodes) {

@@ -44,6 +44,13 @@ class GangTrial {
   bool take_there(const Demand& demand, std::span<const NodeCount> nodes);
   bool keep_held(const JobView& job);
 
+  /// Gives back what `take_there` or `place` took for replicas of whole devices.
+  void give_there(const Demand& demand, std::span<const NodeCount> nodes);
+
+  /// Takes all that the job holds, of every role; false, and nothing changed, where some of it is
+  /// gone.
+  bool put_back(const ClusterView& view, const JobView& job);
+
   /// Remembers what was tried so far, for `undo`.
   std::size_t mark() const { return trial_.mark(); }
 

@@ -92,11 +92,11 @@ bool Optimus::size_one(const ClusterView& view,
   // Of a fixed job the number that its user asked for last.
   const std::int32_t least = least_size(row);
   const std::int64_t room = room_at(row, least);
-  if (room > left || !quota_allows(view, {row.id, 0}, least)) return false;
+  if (room > left || !quota_allows(view, {row.id, 0, 0}, least)) return false;
   if (!row.holds) misfits_.note_chosen(view, row.id);
   left -= room;
   note_given(row, 0, least);
-  sized.push_back({row.id, least});
+  sized.push_back({row.id, least, least});
   return true;
 }
 
@@ -110,7 +110,7 @@ std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
   auto next = holders.begin();
   const auto size_holder = [&] {
     const JobRow& row = view.row(*next++);
-    if (!row.is_fixed() && !size_one(view, row, left, sized)) sized.push_back({row.id, 0});
+    if (!row.is_fixed() && !size_one(view, row, left, sized)) sized.push_back({row.id, 0, 0});
   };
   view.waiting().for_each([&](const WaitEntry& entry) {
     // What is left never grows. The entry's devices are thousandths rounded up.
@@ -181,7 +181,10 @@ bool Optimus::place_one(const ClusterView& view, const Sized& sized, Plan& plan)
   return false;
 }
 
-Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
+/// Beside those that keep their size.
+Plan Optimus::place_beside(const ClusterView& view,
+                           std::vector<Sized> sized,
+                           std::set<JobId>& unplaced) {
   std::stable_sort(sized.begin(), sized.end(), [](const Sized& a, const Sized& b) {
     return a.replicas < b.replicas;
   });
@@ -200,15 +203,33 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
   }
   placer_.settle_parts(view);
   for (const Sized& s : sized) {
-    if (s.replicas == 0) continue;
-    const bool fits = place_one(view, s, plan);
-    if (!view.row(s.id).holds) misfits_.note_placed(view, s.id, fits);
-    if (fits) continue;
+    if (s.replicas == 0 || place_one(view, s, plan)) continue;
     // A job that says its seats finds its own taken, by itself: it stays as it is.
-    if (!view.row(s.id).holds || view.is_seated(s.id)) continue;
+    if (view.is_seated(s.id) && view.row(s.id).holds) continue;
+    unplaced.insert(s.id);
+    if (!view.row(s.id).holds) continue;
     placer_.give_back_others(view, view.job(s.id));
     plan.preempt(s.id);
   }
+  return plan;
+}
+
+Plan Optimus::place(const ClusterView& view, const std::vector<Sized>& sized) {
+  std::set<JobId> unplaced;
+  Plan plan = place_beside(view, sized, unplaced);
+  const bool others_give_way = PriorityPlacement::may_help(view, sized, unplaced) &&
+                               by_priority_.place(view, sized, unplaced);
+  if (others_give_way) {
+    plan = by_priority_.plan(view);
+    for (const PriorityPlacement::Placed& job : by_priority_.placed())
+      if (job.replicas > 0)
+        unplaced.erase(job.id);
+      else
+        unplaced.insert(job.id);
+  }
+  for (const Sized& s : sized)
+    if (!view.row(s.id).holds && s.replicas > 0)
+      misfits_.note_placed(view, s.id, !unplaced.contains(s.id));
   return plan;
 }
 
@@ -223,7 +244,7 @@ Plan Optimus::optimize(const ClusterView& view) {
     given_.clear();
     std::vector<Sized> sized = minimum_sizes(view, holders, left);
     grow(view, left, sized);
-    Plan plan = place(view, std::move(sized));
+    Plan plan = place(view, sized);
     if (!misfits_.choose_again()) return plan;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/models/speed_estimates.hpp"
@@ -10,6 +11,7 @@
 #include "policies/closed_nodes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/misfits.hpp"
+#include "policies/priority_placement.hpp"
 #include "policies/quotas.hpp"
 
 namespace orrery::policies {
@@ -22,7 +24,8 @@ struct OptimusParameters {
 /// one replica at a time goes to the job whose completion comes forward most, which is (time of an
 /// iteration at n) - (at n + 1), times the iterations left. A job whose size stays keeps its
 /// devices; the others are placed by ascending size on the nodes with the most free ones. Where a
-/// waiting job finds no place there, sizes are chosen again without it (`Misfits`).
+/// waiting job finds no place there, others give way if their priority is lower or they have more
+/// than their minimum (`PriorityPlacement`), else sizes are chosen again without it (`Misfits`).
 ///
 /// (Peng et al., EuroSys 2018; one role, GPUs as the only resource and this placement as in the
 /// Pollux artifact, whose "oracle" is the iterations left in the profile.) Priorities come before
@@ -48,11 +51,8 @@ class Optimus : public Policy {
   void load(ByteReader& in) override;
 
  private:
-  /// One job under the pen.
-  struct Sized {
-    JobId id;
-    std::int32_t replicas = 0;
-  };
+  /// One job under the pen: its minimum as `least`.
+  using Sized = SizedJob;
 
   std::int64_t room_at(const JobRow& row, std::int32_t replicas) const;
   std::int32_t least_size(const JobRow& row) const;
@@ -69,7 +69,8 @@ class Optimus : public Policy {
                                    std::int64_t& left);
   void grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized);
   Duration gain(const ClusterView& view, const Sized& sized);
-  Plan place(const ClusterView& view, std::vector<Sized> sized);
+  Plan place(const ClusterView& view, const std::vector<Sized>& sized);
+  Plan place_beside(const ClusterView& view, std::vector<Sized> sized, std::set<JobId>& unplaced);
   bool place_one(const ClusterView& view, const Sized& sized, Plan& plan);
 
   OptimusParameters parameters_;
@@ -78,6 +79,7 @@ class Optimus : public Policy {
   ClosedNodes closed_;
   Misfits misfits_;
   GangTrial placer_;
+  PriorityPlacement by_priority_;
   QuotaGains given_;
 };
 

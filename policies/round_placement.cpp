@@ -1,6 +1,8 @@
 #include "policies/round_placement.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "policies/gang_trial.hpp"
 #include "policies/parts_given.hpp"
@@ -126,10 +128,11 @@ RoundPlacement::Attempt RoundPlacement::beside(const ClusterView& view,
 /// Where parts of devices would change their device and not their node, which no plan can say,
 /// these jobs stay, and the others are placed again beside them.
 RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
-                                             const std::vector<Wanted>& running) {
+                                             const std::vector<Wanted>& running,
+                                             Order order) {
   std::set<JobId> staying;
   while (true) {
-    Attempt out = anew(view, running, staying);
+    Attempt out = anew(view, running, order, staying);
     const std::size_t known = staying.size();
     for (const Placed& job : out.jobs) {
       const JobView its = view.job(job.wanted.job);
@@ -143,6 +146,7 @@ RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
 
 RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
                                              const std::vector<Wanted>& running,
+                                             Order order,
                                              const std::set<JobId>& staying) {
   Attempt out;
   out.stopped = losers(view, running);
@@ -158,6 +162,9 @@ RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
   }
   take_back(view, given);
   std::stable_sort(out.jobs.begin(), out.jobs.end(), [&](const Placed& a, const Placed& b) {
+    const std::int32_t priority_a = view.row(a.wanted.job).priority;
+    const std::int32_t priority_b = view.row(b.wanted.job).priority;
+    if (order == Order::ByPriority && priority_a != priority_b) return priority_a > priority_b;
     const std::int64_t room_a = room_wanted(view, a.wanted);
     const std::int64_t room_b = room_wanted(view, b.wanted);
     return room_a != room_b ? room_a > room_b : a.holds && !b.holds;
@@ -204,6 +211,30 @@ bool RoundPlacement::goes_together(const ClusterView& view,
   });
 }
 
+/// Whether one job waits that was to run, while one of a lower priority runs that may be changed.
+bool RoundPlacement::lower_ones_are_in_the_way(const ClusterView& view, const Attempt& attempt) {
+  std::int32_t waiting = INT32_MIN;
+  std::int32_t running = INT32_MAX;
+  for (const Placed& job : attempt.jobs) {
+    const JobRow& row = view.row(job.wanted.job);
+    if (!job.runs && !row.holds) waiting = std::max(waiting, row.priority);
+    if (job.runs && !(row.holds && row.is_fixed())) running = std::min(running, row.priority);
+  }
+  return running < waiting;
+}
+
+/// Whether `b` serves more devices of the highest priority of which the two do not serve as many.
+bool RoundPlacement::serves_first(const ClusterView& view, const Attempt& a, const Attempt& b) {
+  std::map<std::int32_t, std::int64_t, std::greater<>> more;
+  for (const Placed& job : a.jobs)
+    if (job.runs) more[view.row(job.wanted.job).priority] -= room_wanted(view, job.wanted);
+  for (const Placed& job : b.jobs)
+    if (job.runs) more[view.row(job.wanted.job).priority] += room_wanted(view, job.wanted);
+  for (const auto& [priority, thousandths] : more)
+    if (thousandths != 0) return thousandths > 0;
+  return false;
+}
+
 Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& running) {
   closed_.begin(view);
   Attempt attempt = beside(view, running);
@@ -211,9 +242,14 @@ Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& ru
       attempt.jobs.begin(), attempt.jobs.end(), [](const Placed& job) { return job.runs; });
   if (!all) {
     spare(view, attempt);
-    Attempt other = anew(view, running);
+    Attempt other = anew(view, running, Order::BySize);
     spare(view, other);
     if (other.served > attempt.served) attempt = std::move(other);
+    if (lower_ones_are_in_the_way(view, attempt)) {
+      other = anew(view, running, Order::ByPriority);
+      spare(view, other);
+      if (serves_first(view, attempt, other)) attempt = std::move(other);
+    }
   } else {
     spare(view, attempt);
   }

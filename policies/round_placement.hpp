@@ -15,8 +15,10 @@ namespace orrery::policies {
 /// Turns "these jobs run in this round" into a plan. A job that goes on keeps its nodes; the others
 /// are placed beside them, the largest first. Where one of them does not fit in this way, all are
 /// placed anew, the largest first and of equal ones those that hold devices first, where they were
-/// if that is free; whichever way serves more devices counts. Devices that stay free so are left
-/// with jobs that would have to give them back.
+/// if that is free; whichever way serves more devices counts. Where a job that waits finds no place
+/// so and one of lower priority has one, all are placed anew by priority, if that serves a higher
+/// priority more devices. Devices that stay free so are left with jobs that would have to give them
+/// back.
 ///
 /// Kept by a policy from plan to plan; holds no state of its own.
 class RoundPlacement {
@@ -57,11 +59,17 @@ class RoundPlacement {
     std::int64_t served = 0;     ///< Thousandths of devices of jobs that run.
   };
 
+  /// What comes first where all are placed anew.
+  enum class Order : std::uint8_t { BySize, ByPriority };
+
   Attempt beside(const ClusterView& view, const std::vector<Wanted>& running);
-  Attempt anew(const ClusterView& view, const std::vector<Wanted>& running);
+  Attempt anew(const ClusterView& view, const std::vector<Wanted>& running, Order order);
   Attempt anew(const ClusterView& view,
                const std::vector<Wanted>& running,
+               Order order,
                const std::set<JobId>& staying);
+  static bool lower_ones_are_in_the_way(const ClusterView& view, const Attempt& attempt);
+  static bool serves_first(const ClusterView& view, const Attempt& a, const Attempt& b);
   void take_back(const ClusterView& view, const std::vector<JobId>& jobs);
   void spare(const ClusterView& view, Attempt& attempt);
   bool goes_together(const ClusterView& view,

@@ -13,39 +13,6 @@ bool has_size(const ClusterView& view, const SizedJob& sized) {
   return row.holds ? row.replicas == sized.replicas : sized.replicas == 0;
 }
 
-/// The first `replicas` of those that the job has.
-std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas) {
-  std::vector<NodeCount> first;
-  for (const NodeCount& n : nodes) {
-    const std::int32_t here = std::min(replicas, n.replicas);
-    if (here > 0) first.push_back({n.node, here});
-    replicas -= here;
-  }
-  return first;
-}
-
-/// Whether the job holds something on a node that takes nothing new: it could not come back there.
-bool is_on_closed_node(const ClusterView& view, JobId id) {
-  const JobView job = view.job(id);
-  return std::any_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& at) {
-    return !view.capacity().at(at.node).usable;
-  });
-}
-
-std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
-  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
-    return a.node < b.node;
-  });
-  std::vector<NodeCount> sum;
-  for (const NodeCount& n : nodes) {
-    if (!sum.empty() && sum.back().node == n.node)
-      sum.back().replicas += n.replicas;
-    else
-      sum.push_back(n);
-  }
-  return sum;
-}
-
 }  // namespace
 
 bool SizedPlacer::may_move(const ClusterView& view, JobId id) const {
@@ -146,7 +113,7 @@ std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view
   const auto stays = [&](const SizedJob& sized) {
     return has_size(view, sized) &&
            (sized.replicas == 0 || !may_move(view, sized.id) ||
-            is_on_closed_node(view, sized.id) || staying.contains(sized.id));
+            is_on_closed_node(view, view.job(sized.id)) || staying.contains(sized.id));
   };
   for (const SizedJob& sized : jobs)
     if (view.row(sized.id).holds && !stays(sized)) trial_.give_back(view, view.job(sized.id));
@@ -161,34 +128,8 @@ std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view
   return outcomes;
 }
 
-Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits) {
-  const auto room = [&](const SizedJob& sized) {
-    return view.row(sized.id).demand.thousandths() * sized.replicas;
-  };
-  const auto starts_roles = [&](const SizedJob& sized) {
-    return !view.row(sized.id).holds && view.job(sized.id).spec.roles.size() > 1;
-  };
-  // Who has other roles to place comes last, and only one of them.
-  std::stable_sort(jobs.begin(), jobs.end(), [&](const SizedJob& a, const SizedJob& b) {
-    if (starts_roles(a) != starts_roles(b)) return starts_roles(b);
-    return room(a) > room(b);
-  });
-  bool roles_start = false;
-  std::erase_if(jobs, [&](const SizedJob& sized) {
-    return starts_roles(sized) && std::exchange(roles_start, true);
-  });
-  const auto fit = [](const std::vector<Outcome>& outcomes) {
-    return std::all_of(
-        outcomes.begin(), outcomes.end(), [](const Outcome& outcome) { return outcome.fits; });
-  };
-  std::vector<Outcome> outcomes = place_changed(view, jobs);
-  if (!fit(outcomes)) {
-    std::vector<Outcome> anew = place_all(view, jobs);
-    if (fit(anew)) outcomes = std::move(anew);
-  }
-  for (const Outcome& outcome : outcomes)
-    if (!view.row(outcome.job.id).holds && outcome.job.replicas > 0)
-      misfits.note_placed(view, outcome.job.id, !outcome.nodes.empty());
+/// What is taken back comes before what is given.
+Plan SizedPlacer::plan(const ClusterView& view, std::span<const Outcome> outcomes) {
   Plan plan;
   for (const Outcome& outcome : outcomes)
     if (view.row(outcome.job.id).holds && !outcome.keeps && outcome.nodes.empty())
@@ -198,6 +139,54 @@ Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs, Mis
     grant_on(outcome.job.id, outcome.job.replicas, outcome.nodes, plan);
   }
   return plan;
+}
+
+Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits) {
+  const auto room = [&](const SizedJob& sized) {
+    return view.row(sized.id).demand.thousandths() * sized.replicas;
+  };
+  const auto starts_roles = [&](const SizedJob& sized) {
+    return !view.row(sized.id).holds && view.job(sized.id).spec.roles.size() > 1;
+  };
+  std::vector<SizedJob> in_turn = jobs;
+  // Who has other roles to place comes last, and only one of them.
+  std::stable_sort(jobs.begin(), jobs.end(), [&](const SizedJob& a, const SizedJob& b) {
+    if (starts_roles(a) != starts_roles(b)) return starts_roles(b);
+    return room(a) > room(b);
+  });
+  JobId starts;
+  for (const SizedJob& sized : jobs)
+    if (starts_roles(sized) && sized.replicas > 0 && starts.is_none()) starts = sized.id;
+  const auto is_left_out = [&](const SizedJob& sized) {
+    return starts_roles(sized) && sized.id != starts;
+  };
+  std::erase_if(jobs, is_left_out);
+  std::erase_if(in_turn, is_left_out);
+  const auto fit = [](const std::vector<Outcome>& outcomes) {
+    return std::all_of(
+        outcomes.begin(), outcomes.end(), [](const Outcome& outcome) { return outcome.fits; });
+  };
+  std::vector<Outcome> outcomes = place_changed(view, jobs);
+  if (!fit(outcomes)) {
+    std::vector<Outcome> anew = place_all(view, jobs);
+    if (fit(anew)) outcomes = std::move(anew);
+  }
+  std::set<JobId> unplaced;
+  for (const Outcome& outcome : outcomes)
+    if (outcome.job.replicas > 0 && !outcome.keeps && outcome.nodes.empty())
+      unplaced.insert(outcome.job.id);
+  if (PriorityPlacement::may_help(view, in_turn, unplaced) &&
+      by_priority_.place(view, in_turn, unplaced)) {
+    const std::span<const PriorityPlacement::Placed> placed = by_priority_.placed();
+    for (std::size_t i = 0; i < in_turn.size(); ++i)
+      if (!view.row(placed[i].id).holds && in_turn[i].replicas > 0)
+        misfits.note_placed(view, placed[i].id, placed[i].replicas > 0);
+    return by_priority_.plan(view);
+  }
+  for (const Outcome& outcome : outcomes)
+    if (!view.row(outcome.job.id).holds && outcome.job.replicas > 0)
+      misfits.note_placed(view, outcome.job.id, !outcome.nodes.empty());
+  return plan(view, outcomes);
 }
 
 }  // namespace orrery::policies

@@ -9,27 +9,25 @@
 #include "core/plan/cluster_view.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/misfits.hpp"
+#include "policies/priority_placement.hpp"
 
 namespace orrery::policies {
-
-/// A job and the replicas that it shall have; 0: none.
-struct SizedJob {
-  JobId id;
-  std::int32_t replicas = 0;
-};
 
 /// Turns sizes into a plan that names nodes. What keeps its size keeps its nodes. What shrinks
 /// keeps the first of them, and what grows stays where it is, unless fewer nodes hold all of it.
 /// Big jobs are placed before small ones: where all sizes are a power of two of devices and nodes
 /// have as many, each finds room in what the bigger ones left (the buddy rule of Gu et al.,
 /// ElasticFlow, ASPLOS 2023). Where some job does not fit all the same, everything is placed anew,
-/// if that makes room for all; otherwise that job waits, or keeps what it has.
+/// if that makes room for all. Otherwise others give way to one that waits, if their priority is
+/// lower or they have more than they must (`PriorityPlacement`), or it waits on; one that does not
+/// find room to grow keeps what it has.
 ///
 /// Jobs of several roles, and those that say their seats, are started and preempted but not moved;
 /// at most one of several roles starts in a plan, for the places of two could be the same.
 class SizedPlacer {
  public:
-  /// `jobs`: those that may be changed or started, each once, with sizes within their bounds.
+  /// `jobs`: those that may be changed or started, each once, in the order in which they were
+  /// chosen, with sizes within their bounds.
   /// `misfits` is told which of those that wait found a place.
   Plan place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits);
 
@@ -54,8 +52,10 @@ class SizedPlacer {
                            std::vector<NodeCount>& nodes);
   bool take_back_own(const ClusterView& view, const JobView& job);
   bool may_move(const ClusterView& view, JobId id) const;
+  static Plan plan(const ClusterView& view, std::span<const Outcome> outcomes);
 
   GangTrial trial_;
+  PriorityPlacement by_priority_;
 };
 
 }  // namespace orrery::policies

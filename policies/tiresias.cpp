@@ -319,6 +319,34 @@ std::size_t Tiresias::place(const ClusterView& view, Choice& choice, Placing& pl
   return misfit;
 }
 
+/// Whether a chosen job that found no place finds one where all are placed by priority: by count
+/// there is enough for all of them, so that one of lower priority may be in its way.
+bool Tiresias::lower_ones_give_way(const ClusterView& view,
+                                   const Choice& choice,
+                                   const Placing& placing) {
+  std::set<JobId> unplaced;
+  for (const Starting& each : choice.starting) unplaced.insert(each.job);
+  for (const Grant& grant : placing.plan.grants) unplaced.erase(grant.job);
+  std::vector<JobId> preempted = choice.preempted;
+  std::sort(preempted.begin(), preempted.end());
+  std::vector<SizedJob> jobs;
+  jobs.reserve(running_.size() + choice.starting.size());
+  auto runner = running_.begin();
+  const auto add_runner = [&] {
+    const JobId id = (runner++)->job;
+    const bool goes = std::binary_search(preempted.begin(), preempted.end(), id);
+    const std::int32_t replicas = goes ? 0 : view.row(id).replicas;
+    jobs.push_back({id, replicas, replicas});
+  };
+  for (const Starting& each : choice.starting) {
+    while (runner != running_.end() && *runner < each.place) add_runner();
+    const std::int32_t replicas = rigid_size(view.job(each.job));
+    jobs.push_back({each.job, replicas, replicas});
+  }
+  while (runner != running_.end()) add_runner();
+  return by_priority_.place(view, jobs, unplaced);
+}
+
 /// Chooses again from the first job that did not fit; whether that takes back the same as before.
 bool Tiresias::choose_anew(const ClusterView& view, std::size_t misfit, Choice& choice) const {
   Starting& first = choice.starting[misfit];
@@ -352,9 +380,14 @@ Plan Tiresias::optimize(const ClusterView& view) {
   // Where some job does not fit, what is taken back may help nobody, and what it was to have may be
   // enough for others: the choice is made again without that job. Each round blocks a job more, so
   // the loop ends.
+  std::set<Group> tried;
   while (true) {
     const std::size_t misfit = place(view, choice, placing);
     if (misfit == choice.starting.size()) return placing.plan;
+    const Starting& first = choice.starting[misfit];
+    if (!running_.empty() && running_.rbegin()->priority < first.place.priority &&
+        tried.insert(*first.group).second && lower_ones_give_way(view, choice, placing))
+      return by_priority_.plan(view);
     const Placing::Mark mark = placing.marks[misfit];
     if (choose_anew(view, misfit, choice)) {
       placer_.undo(mark.trial);

@@ -12,6 +12,7 @@
 #include "policies/gang_shape.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/gittins_table.hpp"
+#include "policies/priority_placement.hpp"
 
 namespace orrery::policies {
 
@@ -30,7 +31,8 @@ struct TiresiasParameters {
 /// Queues of rigid jobs. A new job enters the first; service beyond a threshold demotes it to the
 /// tail of the queue behind that. Each cycle scans the queues in order and runs every job whose
 /// devices are still left by count, so small jobs pass big ones; the rest is preempted. A job that
-/// goes on running keeps its devices; others take the nodes with the most free ones.
+/// goes on running keeps its devices; others take the nodes with the most free ones. Only where it
+/// stands in the way of one of higher priority, it moves or gives way.
 ///
 /// (Gu et al., NSDI 2019; the defaults, two queues without promotion in order of entry, and this
 /// placement as in the Pollux artifact.) Jobs run at `rigid_replicas`, priorities come before the
@@ -179,6 +181,7 @@ class Tiresias : public Policy {
   void scan(const ClusterView& view, Choice& choice) const;
   void take_back(const ClusterView& view, const Choice& choice, Placing& placing);
   std::size_t place(const ClusterView& view, Choice& choice, Placing& placing);
+  bool lower_ones_give_way(const ClusterView& view, const Choice& choice, const Placing& placing);
   bool choose_anew(const ClusterView& view, std::size_t misfit, Choice& choice) const;
 
   TiresiasParameters parameters_;
@@ -195,6 +198,7 @@ class Tiresias : public Policy {
   std::set<std::pair<Instant, JobId>> due_;  ///< When a job changes its place by itself.
   ClosedNodes closed_;                       ///< Of the present view.
   GangTrial placer_;
+  PriorityPlacement by_priority_;
 };
 
 }  // namespace orrery::policies

@@ -178,6 +178,26 @@ TEST(ElasticFlow, PlacesEverythingAnewWhereThatMakesRoom) {
 }
 
 // With deadlines for all jobs that state a run time, of which some can be kept.
+// Cores are short, not devices: jobs are started before others are made larger.
+TEST(ElasticFlow, AnEnlargedJobGivesBackWhatOthersStartWith) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8, 8);
+  const auto elasticflow = without_overhead();
+  const JobId large = cluster.submit(job().replicas(2, 4).cpu(2).preemptible(), 1e5);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(large), 4);
+  const JobId fixed = cluster.submit(job().replicas(3).cpu(1), 1e5);
+  const JobId small = cluster.submit(job().cpu(1).preemptible(), 1e5);
+  for (int i = 0; i < 3; ++i) {
+    cluster.advance(60);
+    cluster.carry_out(cluster.ask_optimize(*elasticflow));
+    EXPECT_EQ(cluster.replicas(large), 2);
+    EXPECT_EQ(cluster.replicas(fixed), 3);
+    EXPECT_EQ(cluster.replicas(small), 1);
+  }
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
 TEST(ElasticFlowContract, IsKeptWithDeadlines) {
   const PolicyMaker make = [] {
     return policies::make_policy("elasticflow",

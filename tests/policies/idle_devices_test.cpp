@@ -85,6 +85,21 @@ const std::map<std::string_view, std::string_view> kStopsAtTheFirst{
 const std::map<std::string_view, std::string_view> kPriorityElsewhere{
     {"pollux", "priority is not in the fitness"}};
 
+const std::map<std::string_view, std::string_view> kStaysOnItsDevices = [] {
+  std::map<std::string_view, std::string_view> because;
+  for (const std::string_view name : {"gavel_fifo",
+                                      "gavel_las",
+                                      "gavel_packing",
+                                      "gavel_sum",
+                                      "gavel_makespan",
+                                      "gavel_isolated",
+                                      "gandiva",
+                                      "allox",
+                                      "themis"})
+    because[name] = "a job that keeps its type keeps its devices";
+  return because;
+}();
+
 const std::map<std::string_view, std::string_view> kTakesFromPriorityOfItsOwn{
     {"srtf", "the shorter job takes a part back from the longer one"},
     {"srsf", "likewise"},
@@ -195,6 +210,29 @@ TEST_P(EveryPolicy, AHigherPriorityPushesOutALargerLowerOneThatIsElastic) {
   comes(0, job().replicas(8, 16).preemptible(), 10 * kHour_s);
   const JobId high = comes(20 * kMinute_s, job().replicas(4, 8).priority(1).preemptible(), kHour_s);
   run_until(80 * kMinute_s);
+  EXPECT_TRUE(has_started(high) || is_exempt(kPriorityElsewhere));
+}
+
+// `low` has a device of the only node that would do for `high`, and would fit beside the fixed job.
+TEST_P(EveryPolicy, AHigherPriorityDoesNotWaitForALowerOneInItsWay) {
+  cluster_.add_nodes(2, 4);
+  comes(0, job().devices(3), 10 * kHour_s);
+  comes(kMinute_s, job(), kHour_s);
+  const JobId low = comes(30 * kMinute_s, job().preemptible(), 10 * kHour_s);
+  const JobId high = comes(2 * kHour_s, job().devices(4).priority(1).preemptible(), kHour_s);
+  run_until(3 * kHour_s);
+  EXPECT_TRUE(has_started(high) || is_exempt(kPriorityElsewhere) || is_exempt(kStaysOnItsDevices));
+  EXPECT_TRUE(has_started(low));
+  run_until(5 * kHour_s);
+  EXPECT_TRUE(cluster().row(low).holds);
+}
+
+// One replica fewer of the other job would do: it has all cores.
+TEST_P(EveryPolicy, NorForWhatALowerOneHasBeyondItsMinimum) {
+  cluster_.add_nodes(1, 8, 8);
+  comes(0, job().replicas(2, 4).cpu(2).preemptible(), 10 * kHour_s);
+  const JobId high = comes(kHour_s, job().replicas(3).cpu(1).priority(1).preemptible(), kHour_s);
+  run_until(3 * kHour_s);
   EXPECT_TRUE(has_started(high) || is_exempt(kPriorityElsewhere));
 }
 

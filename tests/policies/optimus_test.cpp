@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/base/random.hpp"
 #include "core/models/speed_estimates.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/priority_placement.hpp"
 #include "policies/quotas.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/policies/contract.hpp"
@@ -28,7 +30,8 @@ using testing::FakeRun;
 using testing::JobBuilder;
 
 /// The rule: all jobs in order, each its minimum while devices are left, then replica after replica
-/// to the job that gains most; the sizes that change are placed by ascending size.
+/// to the job that gains most; the sizes that change are placed by ascending size, and where one
+/// finds no place, all of them by priority if that is better.
 class PlainOptimus {
  public:
   Plan optimize(const ClusterView& view) {
@@ -53,10 +56,7 @@ class PlainOptimus {
   }
 
  private:
-  struct Sized {
-    JobId id;
-    std::int32_t replicas = 0;
-  };
+  using Sized = policies::SizedJob;
 
   static std::int64_t devices_at(const JobRow& row, std::int32_t replicas) {
     return std::int64_t{replicas} * row.demand.devices + row.rest_devices;
@@ -93,7 +93,8 @@ class PlainOptimus {
                         allowed(view, jobs, row, row.min_replicas) && has_place;
       if (fits && !row.holds) ++chosen[shape];
       if (fits) left -= row.thousandths_at(row.min_replicas);
-      jobs.push_back({id, fits ? row.min_replicas : 0});
+      const std::int32_t least = fits ? row.min_replicas : 0;
+      jobs.push_back({id, least, least});
     }
     return jobs;
   }
@@ -122,7 +123,23 @@ class PlainOptimus {
     return left > 0 ? best : nullptr;
   }
 
-  Plan placed(const ClusterView& view, std::vector<Sized> jobs) {
+  Plan placed(const ClusterView& view, const std::vector<Sized>& jobs) {
+    unplaced_.clear();
+    Plan plan = placed_beside(view, jobs);
+    if (policies::PriorityPlacement::may_help(view, jobs, unplaced_) &&
+        by_priority_.place(view, jobs, unplaced_)) {
+      plan = by_priority_.plan(view);
+      unplaced_.clear();
+      for (const auto& job : by_priority_.placed())
+        if (job.replicas == 0) unplaced_.insert(job.id);
+    }
+    for (const Sized& s : jobs)
+      if (!view.row(s.id).holds && s.replicas > 0)
+        (unplaced_.contains(s.id) ? failed_ : found_).push_back(policies::shape_of(view.job(s.id)));
+    return plan;
+  }
+
+  Plan placed_beside(const ClusterView& view, std::vector<Sized> jobs) {
     std::stable_sort(jobs.begin(), jobs.end(), [](const Sized& a, const Sized& b) {
       return a.replicas < b.replicas;
     });
@@ -145,8 +162,8 @@ class PlainOptimus {
       std::int32_t n = s.replicas;
       while (n >= least && n > 0 && !placer_.place(view, job, n, nodes)) --n;
       if (s.replicas == 0) continue;
-      if (!job.row.holds) (n < least ? failed_ : found_).push_back(policies::shape_of(job));
       if (n < least) {
+        unplaced_.insert(s.id);
         if (!job.row.holds) continue;
         plan.preempt(s.id);
         placer_.give_back_others(view, job);
@@ -159,6 +176,8 @@ class PlainOptimus {
 
   LinearEstimates estimates_;
   policies::GangTrial placer_;
+  policies::PriorityPlacement by_priority_;
+  std::set<JobId> unplaced_;
   std::map<policies::GangShape, int> most_;
   std::vector<policies::GangShape> failed_;  // Of waiting jobs.
   std::vector<policies::GangShape> found_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "core/base/random.hpp"
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/priority_placement.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/support/fake_run.hpp"
@@ -46,6 +48,7 @@ class PlainTiresias {
       return place_of(view, a) < place_of(view, b);
     });
     std::vector<Blocked> blocked;
+    tried_.clear();
     Plan plan;
     while (!placed(view, jobs, blocked, plan)) plan = {};
     return plan;
@@ -107,16 +110,19 @@ class PlainTiresias {
     bool with_all_like_it;  ///< Those of its shape and quotas that come behind it.
   };
 
+  using Kind = std::tuple<policies::GangShape, std::uint32_t, std::uint32_t>;
+
+  static Kind kind(const ClusterView& view, JobId id) {
+    const JobView job = view.job(id);
+    return {
+        policies::shape_of(view, job, size_of(job)), job.row.quota_group, job.row.quota_namespace};
+  }
+
   bool is_blocked(const ClusterView& view, const std::vector<Blocked>& blocked, JobId id) {
-    const auto like = [&](JobId other) {
-      const JobRow& row = view.row(other);
-      return std::tuple(policies::shape_of(view, view.job(other), size_of(view.job(other))),
-                        row.quota_group,
-                        row.quota_namespace);
-    };
     return !view.row(id).holds && std::any_of(blocked.begin(), blocked.end(), [&](auto other) {
-      return other.job == id || (other.with_all_like_it && like(other.job) == like(id) &&
-                                 place_of(view, other.job) < place_of(view, id));
+      return other.job == id ||
+             (other.with_all_like_it && kind(view, other.job) == kind(view, id) &&
+              place_of(view, other.job) < place_of(view, id));
     });
   }
 
@@ -125,6 +131,8 @@ class PlainTiresias {
               std::vector<Blocked>& blocked,
               Plan& plan) {
     std::vector<JobId> starting;
+    std::vector<policies::SizedJob> chosen;
+    std::int32_t lowest = INT32_MAX;
     policies::ClosedNodes closed;
     closed.begin(view);
     std::int64_t left = policies::thousandths_to_share(view, closed);
@@ -137,18 +145,31 @@ class PlainTiresias {
       if (run) left -= wanted;
       if (run && !job.row.holds) starting.push_back(id);
       if (!run && job.row.holds) plan.preempt(id);
+      if (job.row.holds) lowest = std::min(lowest, job.row.priority);
+      if (run || job.row.holds)
+        chosen.push_back({id, run ? size_of(job) : 0, run ? size_of(job) : 0});
     }
     const bool takes = !plan.empty();
     placer_.begin(view);
     for (const Grant& grant : plan.grants) placer_.give_back(view, view.job(grant.job));
     const std::size_t before = blocked.size();
+    std::set<JobId> unplaced;
+    JobId first;
     for (const JobId id : starting) {
       std::vector<NodeCount> nodes;
       if (placer_.place(view, view.job(id), size_of(view.job(id)), nodes)) {
         policies::grant_on(id, size_of(view.job(id)), nodes, plan);
       } else {
         blocked.push_back({id, !takes});
+        unplaced.insert(id);
+        if (first.is_none()) first = id;
       }
+    }
+    // One of lower priority may be in the way.
+    if (!first.is_none() && lowest < view.row(first).priority &&
+        tried_.insert(kind(view, first)).second && by_priority_.place(view, chosen, unplaced)) {
+      plan = by_priority_.plan(view);
+      return true;
     }
     return blocked.size() == before;
   }
@@ -157,6 +178,8 @@ class PlainTiresias {
   std::map<JobId, Entry> entries_;
   std::uint64_t moves_ = 0;
   policies::GangTrial placer_;
+  policies::PriorityPlacement by_priority_;
+  std::set<Kind> tried_;
 };
 
 /// Answers as Tiresias, and asks the rule the same.
