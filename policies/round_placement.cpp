@@ -85,11 +85,13 @@ bool RoundPlacement::place_as_far(const ClusterView& view, Placed& job) {
   if (place_job(view, wanted, trial_, job.nodes)) return true;
   const JobRow& row = view.row(wanted.job);
   if (row.holds && take_own(view, wanted.job)) {
+    job.cut_short = row.replicas < wanted.replicas;
     wanted.replicas = row.replicas;
     job.holds = true;
     return true;
   }
   if (wanted.least <= 0 || wanted.least >= wanted.replicas) return false;
+  job.cut_short = true;
   wanted.replicas = wanted.least;
   wanted.nodes = 0;
   return place_job(view, wanted, trial_, job.nodes);
@@ -255,6 +257,7 @@ Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& ru
   }
   Plan plan;
   found_.clear();
+  cut_short_.clear();
   for (const JobId job : attempt.stopped) plan.preempt(job);
   for (const Placed& job : attempt.jobs) {
     const JobRow& row = view.row(job.wanted.job);
@@ -262,6 +265,7 @@ Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& ru
       grant_on(row.id, job.wanted.replicas, job.nodes, plan);
     if (!job.runs && row.holds && !view.is_seated(row.id)) plan.preempt(row.id);
     if (!row.holds) found_.push_back({row.id, job.wanted.model, job.runs});
+    if (job.runs && job.cut_short) cut_short_.push_back(job.wanted);
   }
   return plan;
 }

@@ -44,6 +44,9 @@ class RoundPlacement {
 
   const std::vector<Found>& found() const { return found_; }
 
+  /// Jobs of the last plan that run, with fewer replicas than wanted: those that they get.
+  const std::vector<Wanted>& cut_short() const { return cut_short_; }
+
  private:
   /// One job that shall run, and where.
   struct Placed {
@@ -51,6 +54,7 @@ class RoundPlacement {
     bool holds = false;  ///< At the same size already.
     bool runs = false;
     std::vector<NodeCount> nodes;  ///< Of jobs that do not stay where they are.
+    bool cut_short = false;        ///< `wanted` is less than it was.
   };
 
   struct Attempt {
@@ -82,6 +86,7 @@ class RoundPlacement {
   CapacityTrial trial_;
   ClosedNodes closed_;
   std::vector<Found> found_;
+  std::vector<Wanted> cut_short_;
 };
 
 }  // namespace orrery::policies

@@ -149,15 +149,17 @@ Sia::Options Sia::options_of(const ClusterView& view,
       misfits_.note_chosen(view, row.id, kind.model);
     }
     const std::int32_t size = std::max(kind.node_size, 1);
+    const auto placed = placed_most_.find({row.id, kind.model});
+    const std::int32_t fit = placed == placed_most_.end() ? most : std::min(most, placed->second);
     const auto offer = [&](std::int32_t nodes, std::int32_t devices) {
       if (each == 0 || devices % each != 0) return;
       const std::int32_t replicas = devices / each;
-      if (replicas < least || replicas > most || replicas % nodes != 0) return;
+      if (replicas < least || replicas > fit || replicas % nodes != 0) return;
       if (view.quota_allows(row.id, devices_in_all(row, replicas)))
         add_option(out, {kind.model, nodes, replicas});
     };
     for (std::int32_t devices = 1; devices < size; devices *= 2) offer(1, devices);
-    for (std::int32_t nodes = 1; nodes <= kind.nodes && nodes * size <= most * std::max(each, 1);
+    for (std::int32_t nodes = 1; nodes <= kind.nodes && nodes * size <= fit * std::max(each, 1);
          ++nodes)
       offer(nodes, nodes * size);
     // Its minimum, whatever its size, and what it has.
@@ -263,7 +265,10 @@ void Sia::choose_equals(const ClusterView& view,
   for (const Kind& kind : kinds) capacity.push_back(std::max<std::int64_t>(kind.capacity, 0));
   const SiaChoice choice = choose_options(program, capacity, parameters_.program);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (choice.options[i] < 0) continue;
+    if (choice.options[i] < 0) {
+      some_wait_ = some_wait_ || !(program[i].options.empty() || view.row(jobs[i]).holds);
+      continue;
+    }
     const auto chosen = static_cast<std::size_t>(choice.options[i]);
     kinds[static_cast<std::size_t>(program[i].options[chosen].kind)].capacity -=
         program[i].options[chosen].gpus;
@@ -286,18 +291,28 @@ Plan Sia::optimize(const ClusterView& view) {
   empty_kinds_.begin(view);
   closed_.begin(view);
   misfits_.begin();
+  placed_most_.clear();
   Plan plan = plan_round(view);
-  for (note_misfits(view); misfits_.choose_again(); note_misfits(view)) plan = plan_round(view);
+  while (chooses_again(view)) plan = plan_round(view);
   return plan;
 }
 
-void Sia::note_misfits(const ClusterView& view) {
+/// Whether others could have what was chosen and fits by count and on no node: what a job that
+/// waits was to have, or, while some wait that got nothing, what one was to have more.
+bool Sia::chooses_again(const ClusterView& view) {
   for (const RoundPlacement::Found& each : placement_.found())
     if (!each.model.is_none()) misfits_.note_placed(view, each.job, each.place, each.model);
+  bool again = misfits_.choose_again();
+  for (const RoundPlacement::Wanted& each : placement_.cut_short()) {
+    const bool is_new = placed_most_.insert_or_assign({each.job, each.model}, each.replicas).second;
+    again = again || (is_new && some_wait_);
+  }
+  return again;
 }
 
 /// Chooses by count, and looks for nodes.
 Plan Sia::plan_round(const ClusterView& view) {
+  some_wait_ = false;
   std::vector<Kind> kinds = kinds_of(view);
   std::vector<RoundPlacement::Wanted> wanted;
   const std::vector<JobId> jobs = jobs_in_order(view);

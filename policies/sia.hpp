@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/plan/policy.hpp"
@@ -111,7 +112,7 @@ class Sia : public Policy {
                      std::vector<Kind>& kinds,
                      std::vector<RoundPlacement::Wanted>& wanted);
   Plan plan_round(const ClusterView& view);
-  void note_misfits(const ClusterView& view);
+  bool chooses_again(const ClusterView& view);
 
   SiaParameters parameters_;
   std::unique_ptr<GoodputEstimates> estimates_;
@@ -122,6 +123,8 @@ class Sia : public Policy {
   // Of the present view.
   ClosedNodes closed_;
   Misfits misfits_;
+  std::map<std::pair<JobId, DeviceModelId>, std::int32_t> placed_most_;  ///< Replicas: no more fit.
+  bool some_wait_ = false;  ///< For want of devices, by count.
 };
 
 }  // namespace orrery::policies

@@ -398,6 +398,24 @@ TEST(Sia, WhatCannotBePlacedLeavesTheJobWithWhatItHas) {
   EXPECT_THAT(cluster.violations(), ::testing::IsEmpty());
 }
 
+// By count there are devices for a second replica, and no node has them all.
+TEST(Sia, WhatNoNodeHoldsOfAJobThatWouldGrowIsForThoseThatWait) {
+  FakeCluster cluster;
+  cluster.add_nodes(4, 4);
+  const auto policy = sia_with({{"gpu", 1, 1}});
+  for (const std::int32_t devices : {3, 2, 3}) cluster.submit(job().devices(devices), 1e6);
+  sia_cycle(cluster, *policy);
+  const JobId grows = cluster.submit(
+      job().devices(4).replicas(1, 2).preemptible().priority(100).estimate(100'000), 100'000);
+  sia_cycle(cluster, *policy);
+  EXPECT_EQ(cluster.replicas(grows), 1);
+  const JobId small = cluster.submit(job().replicas(2).estimate(1000), 1000);
+  sia_cycle(cluster, *policy);
+  EXPECT_EQ(cluster.replicas(small), 2);
+  EXPECT_EQ(cluster.replicas(grows), 1);
+  EXPECT_THAT(cluster.violations(), ::testing::IsEmpty());
+}
+
 // Each kind has devices enough and too few nodes. Storms found such jobs waiting for ever.
 TEST(Sia, AJobThatNoKindHoldsByItselfStartsAcrossKinds) {
   if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
