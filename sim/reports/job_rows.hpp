@@ -18,10 +18,7 @@ struct JobRowSpan {
 
 /// When a segment is over for good; never where the run's end cut it off.
 inline Instant end_of(const Segment& segment, const JobOutcome& job, bool last) {
-  if (!last) return segment.to;
-  if (!job.is_over()) return segment.cut_off ? Instant::never() : segment.to;
-  // The end in the world may come before the controller observes it.
-  return job.finished < segment.to && job.finished >= segment.from ? job.finished : segment.to;
+  return last && !job.is_over() && segment.cut_off ? Instant::never() : segment.to;
 }
 
 /// Whether the job is written as segments: it has several, or its only one is not all of the time

@@ -29,9 +29,7 @@ Holdings holdings_of(JobId id, const JobOutcome& job, const Timeline& timeline) 
   Holdings held;
   for_each_row(id, job, &timeline, [&](const JobRowSpan& row, std::uint32_t, std::uint32_t) {
     if (row.segment == nullptr) return;
-    Instant end = row.finished.is_never() ? row.segment->to : row.finished;
-    // The controller hears of the end of one worker after the other, later than they ended.
-    if (job.is_over()) end = std::max(row.started, std::min(end, job.finished));
+    const Instant end = row.finished.is_never() ? row.segment->to : row.finished;
     const std::int64_t thousandths = thousandths_of(timeline.parts(*row.segment));
     held.time = held.time + (end - row.started);
     held.device_thousandths_ns += static_cast<__int128>(thousandths) * (end - row.started).ns;

@@ -55,6 +55,7 @@ Timeline::Timeline(std::span<const NodeGroup> groups, TimelineLimits limits)
       nodes_.push_back(node);
     }
   holders_.assign(static_cast<std::size_t>(devices_total_), 0);
+  is_shared_.assign(static_cast<std::size_t>(devices_total_), 0);
   holder_.assign(static_cast<std::size_t>(devices_total_), JobId::none());
 }
 
@@ -115,6 +116,7 @@ void Timeline::observe(std::span<const Notice> notices, const State& state) {
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) {
       at_last_end_ = device_time_;
+      at_last_end_.unavailable -= static_cast<__int128>((now_ - last_end_).ns) * unavailable_;
       break;
     }
 }
@@ -165,6 +167,10 @@ void Timeline::phase_changed(const Notice& notice) {
     waiting_ += waits ? 1 : -1;
     queue_series_.add(now_, static_cast<double>(waiting_));
   }
+  if (is_final(notice.to)) {
+    job.finished = std::min(notice.occurred_at, now_);
+    last_end_ = std::max(last_end_, job.finished);
+  }
   if (limits_.phases_max > 0)
     keep(phases_, limits_.phases_max, {notice.job, now_, notice.to, notice.reason});
 }
@@ -202,6 +208,7 @@ void Timeline::refresh_node(NodeId node, const State& state) {
   const bool usable = state.ledger.node(node).usable;
   if (usable == its.usable) return;
   its.usable = usable;
+  its.usable_changed = now_;
   computing_ += usable ? its.in_use : -its.in_use;
   unavailable_ += usable ? -its.devices : its.devices;
   tell_states();
@@ -324,7 +331,9 @@ void Timeline::end_segment(JobTrack& its, const JobState* job, bool cut_off) {
   live.segment.k = ++its.segments;
   live.segment.to = now_;
   live.segment.cut_off = cut_off;
-  if (job != nullptr) live.segment.work_done = work_at(job->row.progress, live.segment.from, now_);
+  if (job != nullptr)
+    live.segment.work_done =
+        work_at(job->row.progress, live.segment.from, std::min(now_, its.finished));
   const bool room = segments_.size() < limits_.segments_max &&
                     parts_.size() + live.parts.size() < std::numeric_limits<std::uint32_t>::max();
   if (!room) {
@@ -350,6 +359,7 @@ void Timeline::hold(JobId job, std::span<const DevicePart> parts, int by) {
       if (holders == (by > 0 ? 0 : 1)) ++changed;
       holders = static_cast<std::uint16_t>(holders + by);
       if (by > 0) holder_[device] = job;
+      if (holders > 1) is_shared_[device] = some_shared_ = true;
     }
     node.in_use += by * changed;
     in_use_ += by * changed;
@@ -357,6 +367,76 @@ void Timeline::hold(JobId job, std::span<const DevicePart> parts, int by) {
   }
   use_series_.add(now_, static_cast<double>(in_use_));
   tell_states();
+}
+
+// Segments end with their job, those that began later are left out, and device-time counts no more.
+void Timeline::cut_at_ends() {
+  std::vector<SharedTime> before;
+  std::vector<SharedTime> after;
+  for (Segment& segment : segments_) {
+    JobTrack& job = jobs_[segment.job.index()];
+    add_shared(segment, before);
+    if (segment.to > job.finished) {
+      const Instant to = std::max(segment.from, job.finished);
+      count_no_longer(segment, segment.to - to);
+      segment.to = to;
+      if (to == segment.from) --job.segments;
+    }
+    add_shared(segment, after);
+  }
+  std::erase_if(segments_, [](const Segment& segment) { return segment.to == segment.from; });
+  const __int128 over = time_in_use(before) - time_in_use(after);
+  for (DeviceTime* time : {&device_time_, &at_last_end_}) {
+    time->in_use -= over;
+    time->computing -= over;
+  }
+}
+
+// Of the devices that one part alone held, whenever they were held.
+void Timeline::count_no_longer(const Segment& segment, Duration last) {
+  for (const DevicePart& part : parts(segment)) {
+    const NodeTrack& node = nodes_[part.node.index()];
+    std::int64_t alone = 0;
+    for (std::uint64_t left = part.devices; left != 0; left &= left - 1)
+      alone += is_shared_[node.first_device + static_cast<std::uint32_t>(std::countr_zero(left))]
+                   ? 0
+                   : 1;
+    const auto over = static_cast<__int128>(last.ns) * alone;
+    // A job comes to its end on nodes that may be used; what became of them later is another
+    // matter.
+    const bool computed = node.usable || node.usable_changed >= segment.to;
+    for (DeviceTime* time : {&device_time_, &at_last_end_}) {
+      time->in_use -= over;
+      if (computed) time->computing -= over;
+    }
+  }
+}
+
+void Timeline::add_shared(const Segment& segment, std::vector<SharedTime>& out) const {
+  if (!some_shared_) return;
+  for (const DevicePart& part : parts(segment))
+    for (std::uint64_t left = part.devices; left != 0; left &= left - 1) {
+      const std::uint32_t device =
+          first_device(part.node) + static_cast<std::uint32_t>(std::countr_zero(left));
+      if (is_shared_[device]) out.push_back({device, segment.from, segment.to});
+    }
+}
+
+// Each device as long as anybody held it.
+__int128 Timeline::time_in_use(std::vector<SharedTime>& times) {
+  std::ranges::sort(times, {}, [](const SharedTime& t) { return std::pair(t.device, t.from); });
+  __int128 sum = 0;
+  std::uint32_t device = kNone;
+  Instant until;
+  for (const SharedTime& time : times) {
+    if (time.device != device) until = Instant::zero();
+    device = time.device;
+    const Instant from = std::max(time.from, until);
+    if (time.to <= from) continue;
+    sum += (time.to - from).ns;
+    until = time.to;
+  }
+  return sum;
 }
 
 void Timeline::tell_states() {
@@ -403,6 +483,7 @@ void Timeline::close(Instant end) {
   advance(end);
   for (JobTrack& job : jobs_)
     if (job.live != kNone) end_segment(job, nullptr, true);
+  cut_at_ends();
   std::ranges::sort(
       segments_, {}, [](const Segment& segment) { return std::tuple(segment.job, segment.k); });
   for (std::size_t i = 0; i < segments_.size(); ++i) {

@@ -42,6 +42,10 @@ struct DeviceTime {
 /// not count, as in the ledger, so that no device is ever two jobs'. Metrics, which sees no ledger,
 /// counts a preempted job until its last worker has gone.
 ///
+/// Where the controller hears later that a job is over, nothing is the job's from its end in the
+/// world on: segments end there, those that began later are left out, and device-time counts no
+/// more. The series over time are as the controller saw it.
+///
 /// A release that no notice tells is seen with the next notice about its job, or when another job
 /// is granted the device.
 ///
@@ -132,7 +136,7 @@ class Timeline {
 
   std::uint64_t segments_left_out() const { return segments_left_out_; }
 
-  /// Device-time up to the end; up to the last end of a job so far.
+  /// Device-time up to the end; up to the last end of a job in the world, so far as it is known.
   const DeviceTime& device_time() const { return device_time_; }
 
   const DeviceTime& device_time_at_last_end() const { return at_last_end_; }
@@ -163,6 +167,7 @@ class Timeline {
     std::uint32_t kept = 0;          // and how many of them there are.
     std::uint32_t incident = kNone;  // Row of the open incident.
     bool waits = false;
+    Instant finished = Instant::never();  // In the world; the controller has heard of it.
   };
 
   // What a job holds now. Slots are reused.
@@ -177,6 +182,14 @@ class Timeline {
     std::int32_t in_use = 0;
     NodeCondition condition = NodeCondition::Up;
     bool usable = true;
+    Instant usable_changed = Instant::zero();
+  };
+
+  // Somebody held a device that was in two parts at some time.
+  struct SharedTime {
+    std::uint32_t device = 0;
+    Instant from;
+    Instant to;
   };
 
   void advance(Instant at);
@@ -196,6 +209,10 @@ class Timeline {
   template <class Row>
   void keep(std::vector<Row>& rows, std::size_t rows_max, const Row& row);
   void hold(JobId job, std::span<const DevicePart> parts, int by);
+  void cut_at_ends();
+  void count_no_longer(const Segment& segment, Duration last);
+  void add_shared(const Segment& segment, std::vector<SharedTime>& out) const;
+  static __int128 time_in_use(std::vector<SharedTime>& times);
   void tell_states();
   JobTrack& track(JobId job);
 
@@ -221,12 +238,14 @@ class Timeline {
   std::vector<JobTrack> jobs_;  // [job]
   std::vector<Live> live_;
   std::vector<std::uint32_t> free_live_;
-  std::vector<NodeTrack> nodes_;        // [node]
-  std::vector<std::uint16_t> holders_;  // [device of the cluster]: how many parts it is in.
-  std::vector<JobId> holder_;           // [device of the cluster]: the last job that held it.
-  bool has_shares_ = false;             // Some device was held in part; others hold it then too.
-  std::vector<JobId> changed_;          // In the step at hand.
-  std::vector<JobId> draining_;         // With workers that stop, at the last look; ascending.
+  std::vector<NodeTrack> nodes_;         // [node]
+  std::vector<std::uint16_t> holders_;   // [device of the cluster]: how many parts it is in.
+  std::vector<std::uint8_t> is_shared_;  // [device of the cluster]: it was in two parts at a time.
+  bool some_shared_ = false;             // Some device was.
+  std::vector<JobId> holder_;            // [device of the cluster]: the last job that held it.
+  bool has_shares_ = false;              // Some device was held in part; others hold it then too.
+  std::vector<JobId> changed_;           // In the step at hand.
+  std::vector<JobId> draining_;          // With workers that stop, at the last look; ascending.
   std::vector<NodeId> changed_nodes_;
   std::vector<DevicePart> scratch_;
 
@@ -239,6 +258,7 @@ class Timeline {
   std::int64_t devices_total_ = 0;
   DeviceTime device_time_;
   DeviceTime at_last_end_;
+  Instant last_end_ = Instant::zero();  // Of any job, in the world.
   std::uint64_t segments_left_out_ = 0;
   std::uint64_t rows_left_out_ = 0;  // Phases, node conditions, strikes and incidents.
 };

@@ -133,6 +133,8 @@ void Metrics::phase_changed(const Notice& notice, JobOutcome& job) {
   job.reason = notice.reason;
   if (!is_final(notice.to)) return;
   job.finished = notice.occurred_at;
+  // Nothing is its own from its end on, whenever the controller hears of it.
+  device_ns_ -= static_cast<__int128>((now_ - job.finished).ns) * job.devices_held;
   away_.back(notice.job, notice.occurred_at);
   ++jobs_over_;
   hold(job, 0);

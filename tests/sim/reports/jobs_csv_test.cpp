@@ -74,15 +74,14 @@ TEST(JobsCsv, WhatIsHeldUntilTheEndIsHeardOfDoesNotCount) {
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     run.wait_s(rank == 0 ? 6 : 1);
     run.succeed(id, rank);
-    run.tell();
+    run.tell_late(at_ms(5000));
   }
   run.timeline.close(run.now);
-  ASSERT_EQ(run.timeline.segments_of(id).size(), 2U);
   jobs[id].started = at_ms(0);
   jobs[id].finished = at_ms(5000);
   jobs[id].phase = JobPhase::Succeeded;
   const std::string row = rows(jobs, &run.timeline);
-  EXPECT_TRUE(row.ends_with(",5.000000,1.000000,5.000000,10.000000,2.000000,2,2,0,0,0,0\n")) << row;
+  EXPECT_TRUE(row.ends_with(",5.000000,1.000000,5.000000,10.000000,2.000000,2,1,0,0,0,0\n")) << row;
 }
 
 TEST(JobsCsv, ADeviceOnWhichRolesTakeTurnsCountsOnce) {

@@ -32,6 +32,12 @@ class Recorded : public tests::ControllerHarness {
     told_ = notices.size();
   }
 
+  /// The same, of what happened at `then` already.
+  void tell_late(Instant then) {
+    for (Notice& notice : std::span(notices).subspan(told_)) notice.occurred_at = then;
+    tell();
+  }
+
   void wait_s(std::int64_t seconds) { pass(Duration::seconds(seconds)); }
 
   /// "job#k from-to node:devices ...", seconds, one line a segment.

@@ -52,6 +52,9 @@ class LedgerWatch final : public RunListener {
 
   void on_notices(std::span<const Notice> notices, const State& state, const JobTable&) override {
     timeline.observe(notices, state);
+    for (const Notice& notice : notices)
+      if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to))
+        ends_[notice.job.value] = notice.occurred_at.ns;
     std::map<std::tuple<std::uint32_t, int, std::uint32_t>, std::int64_t> now;
     for (std::uint32_t n = 0; n < state.ledger.node_count(); ++n) {
       LeaseId id = state.ledger.node(NodeId{n}).first;
@@ -71,10 +74,13 @@ class LedgerWatch final : public RunListener {
     held_ = std::move(now);
   }
 
-  /// What the ledger said.
+  /// What the ledger said, of each job up to its end in the world.
   std::vector<Holding> of_ledger(Instant end) {
     for (const auto& [held, since] : held_) put(held, since, end.ns);
     held_.clear();
+    for (auto& [node, bit, job, from, to] : holdings_)
+      if (const auto over = ends_.find(job); over != ends_.end())
+        to = std::max(from, std::min(to, over->second));
     return joined(holdings_);
   }
 
@@ -104,6 +110,7 @@ class LedgerWatch final : public RunListener {
 
   std::map<std::tuple<std::uint32_t, int, std::uint32_t>, std::int64_t> held_;
   std::vector<Holding> holdings_;
+  std::map<std::uint32_t, std::int64_t> ends_;  ///< By job, in the world.
 };
 
 class TimelineStorm : public testing::TestWithParam<std::uint64_t> {};

@@ -115,6 +115,32 @@ TEST(Timeline, SharesOfADeviceCountItOnce) {
   EXPECT_EQ(run.timeline.devices_in_use().points().front().value, 1);
 }
 
+TEST(Timeline, FromItsEndInTheWorldOnNothingIsAJobs) {
+  Recorded run({tests::nodes_of(2, 4)});
+  const JobId id = run.come(job("two").replicas(2));
+  run.plan(grant(id, 2, {on(0, 2)}));
+  run.settle();
+  run.tell();
+  run.wait_s(4);
+  run.node_down(1);
+  run.tell();
+  // Both workers end at 5 s, of which the controller hears at 6 and at 7 s.
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    run.wait_s(rank == 0 ? 2 : 1);
+    run.succeed(id, rank);
+    run.tell_late(Instant::zero() + Duration::seconds(5));
+  }
+  run.wait_s(3);
+  EXPECT_EQ(run.segments(), "0#1 0-5 0:3\n");
+  EXPECT_EQ(run.timeline.segment_count(id), 1U);
+  for (const DeviceTime* time :
+       {&run.timeline.device_time(), &run.timeline.device_time_at_last_end()}) {
+    EXPECT_EQ(static_cast<double>(time->in_use), 10e9);
+    EXPECT_EQ(static_cast<double>(time->computing), 10e9);
+  }
+  EXPECT_EQ(static_cast<double>(run.timeline.device_time_at_last_end().unavailable), 4e9);
+}
+
 TEST(Timeline, BeyondItsLimitsItKeepsTotalsAndSaysSo) {
   Recorded run({tests::nodes_of(1, 2)}, {.segments_max = 1});
   for (const char* name : {"a", "b", "c"}) {
