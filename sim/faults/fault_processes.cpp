@@ -183,4 +183,21 @@ void FaultProcesses::node_failure(const FaultProcess& process,
   }
 }
 
+std::vector<Fault> random_failures(const scenarios::Scenario& scenario, Instant end) {
+  std::vector<Fault> out;
+  FaultProcesses processes(scenario);
+  const auto nodes = static_cast<std::uint32_t>(scenario.node_count());
+  for (std::size_t p = 0; p < processes.size(); ++p)
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+      Instant at = processes.next(p, NodeId{n}, Instant::zero());
+      while (at < end) {
+        FaultProcesses::Strike strike = processes.strike(p, NodeId{n}, at);
+        out.push_back(std::move(strike.fault));
+        at = processes.next(p, NodeId{n}, strike.resumes);
+      }
+    }
+  std::ranges::stable_sort(out, {}, &Fault::at);
+  return out;
+}
+
 }  // namespace orrery::sim

@@ -57,4 +57,8 @@ class FaultProcesses {
   std::vector<scenarios::NodeRun> switches_;
 };
 
+/// All failures that the processes of `scenario` bring before `end`, in order of time. A run meets
+/// just these, since nothing that happens in it changes what is drawn.
+std::vector<scenarios::Fault> random_failures(const scenarios::Scenario& scenario, Instant end);
+
 }  // namespace orrery::sim

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/faults/fault_processes.hpp"
 #include "sim/reports/evalys_csv.hpp"
 #include "sim/reports/jobs_csv.hpp"
 #include "sim/reports/machine_states.hpp"
@@ -26,7 +27,7 @@ bool wants_page(const scenarios::Outputs& outputs) {
   return outputs.wants(OutputFormat::Report) && sim::report_page_absence().empty();
 }
 
-/// What the faults of a scenario are called on its page.
+/// What faults are called on a page.
 std::vector<sim::StrikeWords> words_of(const std::vector<scenarios::Fault>& faults) {
   std::vector<sim::StrikeWords> words;
   for (const scenarios::Fault& fault : faults) {
@@ -46,9 +47,9 @@ sim::TimelineLimits limits_for(const scenarios::Outputs& outputs) {
 }
 
 /// "down node 3", "crash default.a" and the like, by index.
-std::vector<std::string> names_of_faults(const scenarios::Scenario& scenario) {
+std::vector<std::string> names_of(const std::vector<scenarios::Fault>& faults) {
   std::vector<std::string> names;
-  for (const scenarios::Fault& fault : scenario.faults) {
+  for (const scenarios::Fault& fault : faults) {
     std::string& name = names.emplace_back(orrery::to_string(fault.kind));
     if (!fault.job.empty()) name += " " + fault.job;
     if (!fault.nodes.empty()) name += " node " + std::to_string(fault.nodes.front().value);
@@ -59,8 +60,10 @@ std::vector<std::string> names_of_faults(const scenarios::Scenario& scenario) {
 
 }  // namespace
 
-RunFiles::RunFiles(const scenarios::Scenario& scenario, std::filesystem::path folder)
-    : scenario_(scenario), folder_(std::move(folder)) {
+RunFiles::RunFiles(const scenarios::Scenario& scenario,
+                   std::filesystem::path folder,
+                   std::vector<scenarios::Fault> faults)
+    : scenario_(scenario), folder_(std::move(folder)), faults_(std::move(faults)) {
   if (folder_.empty()) return;
   if (wants_page(scenario.outputs)) {
     notes_.emplace();
@@ -106,6 +109,10 @@ Status RunFiles::finish_events() {
 }
 
 Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::string>& warnings) {
+  for (scenarios::Fault& fault : sim::random_failures(scenario_, report.ended_at)) {
+    timeline_->on_struck(static_cast<std::uint32_t>(faults_.size()), fault.at);
+    faults_.push_back(std::move(fault));
+  }
   const sim::Timeline& timeline = timeline_->close(report.ended_at);
   const sim::JobTable& jobs = report.metrics->jobs();
   if (timeline.segments_left_out() > 0)
@@ -150,7 +157,7 @@ Status RunFiles::write_perfetto(const sim::Timeline& timeline,
                                 std::vector<std::string>& warnings) const {
   sim::PerfettoOutcome outcome;
   const Status traced = stream("trace.perfetto-trace", [&](std::ostream& out) {
-    outcome = sim::write_perfetto_trace(out, timeline, jobs, names_of_faults(scenario_));
+    outcome = sim::write_perfetto_trace(out, timeline, jobs, names_of(faults_));
   });
   if (outcome.segments_left_out > 0)
     warnings.push_back("trace.perfetto-trace ends at " +
@@ -167,7 +174,7 @@ Status RunFiles::write_report(const sim::RunReport& report, const sim::Timeline&
                           .notes = notes_->notes(),
                           .queue_points = report.queue_points,
                           .approximated = approximations(scenario_, report.warnings),
-                          .faults = words_of(scenario_.faults)};
+                          .faults = words_of(faults_)};
   return write_file(folder_ / "report.html", sim::report_page(sim::run_page_data(page)));
 }
 

@@ -19,8 +19,11 @@ namespace orrery::cli {
 /// What no output needs is not recorded either.
 class RunFiles {
  public:
-  /// The folder exists, or is empty: nothing is kept. The scenario outlives the files.
-  RunFiles(const scenarios::Scenario& scenario, std::filesystem::path folder);
+  /// The folder exists, or is empty: nothing is kept. The scenario outlives the files. `faults` are
+  /// those of the scenario as it is played, by index; its random ones are found without.
+  RunFiles(const scenarios::Scenario& scenario,
+           std::filesystem::path folder,
+           std::vector<scenarios::Fault> faults);
 
   /// Adds the listeners of the run.
   void listen(std::vector<sim::RunListener*>& listeners);
@@ -43,6 +46,7 @@ class RunFiles {
 
   const scenarios::Scenario& scenario_;
   std::filesystem::path folder_;
+  std::vector<scenarios::Fault> faults_;
   std::ofstream events_file_;
   std::optional<EventWriter> events_;
   std::optional<TimelineListener> timeline_;

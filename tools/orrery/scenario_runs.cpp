@@ -263,7 +263,10 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
                             in_cluster ? begin_in_real_time() : Instant::zero(),
                             in_cluster ? as_written.time_scale : 1.0);
   StuckListener stuck(jobs);
-  RunFiles kept(scenario, outputs.folder);
+  RunFiles kept(
+      scenario,
+      outputs.folder,
+      workload.adds_faults(scenario) ? workload.with_failures(scenario).faults : scenario.faults);
   options.listeners = {&progress, &stuck};
   if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
   DecisionListener decisions;

@@ -119,7 +119,7 @@ Result<WhatIfTold> told_of(const sim::RecordedBasis& rehearsal,
   };
   InterruptListener interrupt;
   StuckListener stuck(rehearsal.recorded.jobs.size());
-  RunFiles files(asked.scenario, folder);
+  RunFiles files(asked.scenario, folder, asked.scenario.faults);
   options.listeners = {&interrupt, &stuck};
   files.listen(options.listeners);
   auto run = sim::run_what_if(rehearsal, asked.scenario, **policy, options);
@@ -150,8 +150,7 @@ Status write_recorded(SqliteStore& store,
                       const std::string& name,
                       const std::filesystem::path& folder) {
   std::filesystem::create_directory(folder);
-  scenario.faults.clear();
-  RunFiles files(scenario, folder);
+  RunFiles files(scenario, folder, {});
   std::vector<sim::RunListener*> listeners;
   files.listen(listeners);
   auto again = sim::read_recorded_run(store, name, listeners);
@@ -236,9 +235,9 @@ class WhatIfVerb {
     sim::RecordedBasis rehearsal{std::move(*recorded), {}};
     rehearsal.truth = sim::truth_of(rehearsal.recorded);
     const auto asked = asked_for(arguments_, rehearsal, journal_);
+    if (!asked) return refuse(asked.errors());
     if (const auto overrides = overrides_of(arguments_))
       sim::forget_what_is_set(*overrides, rehearsal.truth.assumed);
-    if (!asked) return refuse(asked.errors());
     return rehearse(**store, rehearsal, *asked);
   }
 

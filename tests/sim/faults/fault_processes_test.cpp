@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -67,7 +68,6 @@ TEST(FaultProcesses, KeepTheirMeanRateWhateverTheLaw) {
   EXPECT_NEAR(static_cast<double>(failures(hundred_nodes({process}), 0, 3000).size()), 3000, 300);
 }
 
-TEST(FaultProcesses, LemonsAreAsManyAsAskedForAndFailMoreOften) {
 TEST(FaultProcesses, KeepTheirMeanRateInRunsMuchShorterThanTheTimeBetweenFailures) {
   // A node fails every 100 days, and a run lasts one or ten: most nodes never fail in it.
   FaultProcess process = exponential(10);
@@ -89,6 +89,7 @@ TEST(FaultProcesses, KeepTheirMeanRateInRunsMuchShorterThanTheTimeBetweenFailure
   }
 }
 
+TEST(FaultProcesses, LemonsAreAsManyAsAskedForAndFailMoreOften) {
   FaultProcess process = exponential(10);
   process.lemons = {.share = 0.05, .factor = 10};
   const Scenario scenario = hundred_nodes({process});
@@ -157,6 +158,17 @@ TEST(FaultProcesses, HitWhatTheyAreOf) {
   EXPECT_EQ(strike.fault.kind, FaultKind::Crash);
   EXPECT_EQ(strike.fault.exit_code, 9);
   EXPECT_TRUE(strike.pick.has_value()) << "one of the node's workers";
+}
+
+TEST(FaultProcesses, AllOfARunComeInOrderOfTime) {
+  FaultProcess process = exponential(50);
+  process.lemons = {.share = 0.1, .factor = 5};
+  const Scenario scenario = hundred_nodes({process, exponential(70)});
+  const std::vector<Fault> all =
+      random_failures(scenario, Instant::zero() + Duration::seconds(20 * 86'400));
+  EXPECT_EQ(all.size(), failures(scenario, 0, 20).size() + failures(scenario, 1, 20).size());
+  EXPECT_TRUE(std::ranges::is_sorted(all, {}, &Fault::at));
+  for (const Fault& fault : all) EXPECT_EQ(fault.nodes.size(), 1u);
 }
 
 TEST(FaultProcesses, AFurtherProcessShiftsNoOther) {

@@ -502,7 +502,11 @@ class PerfettoTrace(unittest.TestCase):
         faults = [e for e in self.trace.events if e[2] == named["faults"]]
         self.assertTrue(faults)
         self.assertTrue(all(event[1] == "instant" and event[3] for event in faults))
-        self.assertIn("silent", [s[3] for s in self.trace.slices() if s[4] == "node"])
+        silent = [s for s in self.trace.slices() if s[4] == "node" and s[3] == "silent"]
+        self.assertTrue(silent)
+        # Those that come at random too.
+        down = [event[3] for event in faults if event[3].startswith("down node ")]
+        self.assertGreaterEqual(len(down), len(silent))
         begun = {flow: e for e in self.trace.events for flow in e[6]}
         ended = {flow: e for e in self.trace.events for flow in e[7]}
         self.assertTrue(begun)
@@ -512,6 +516,15 @@ class PerfettoTrace(unittest.TestCase):
             self.assertEqual(ended[flow][3], "Starting")
             self.assertEqual(ended[flow][2], event[2])
             self.assertLess(event[0], ended[flow][0])
+
+    def test_failures_of_a_record_have_their_names(self):
+        folder = Exports.run_scenario(self.scratch / "traced.yaml", "failures", "--set",
+                                      "failures={rates: {llama3: true, nodes: 20000, lasting: 1d}}")
+        trace = Trace(folder / "trace.perfetto-trace")
+        named = {track["name"]: uuid for uuid, track in trace.tracks.items()}
+        names = [event[3] for event in trace.events if event[2] == named["faults"]]
+        self.assertEqual([name for name in names if re.fullmatch(r"fault \d+", name)], [])
+        self.assertTrue(any(name.startswith("device_lost node ") for name in names), names)
 
 
 if __name__ == "__main__":
