@@ -18,9 +18,11 @@ TEST(Distributions, TheNormalIsThatOfTheTables) {
 }
 
 TEST(Distributions, StudentsPointIsThatOfTheTables) {
-  EXPECT_EQ(student_975(1), 12.706);
-  EXPECT_EQ(student_975(9), 2.262);
-  EXPECT_EQ(student_975(30), 2.042);
+  // To nine decimals: degrees 1, 7, 9 and 30.
+  EXPECT_NEAR(student_975(1), 12.706204736, 1e-9);
+  EXPECT_NEAR(student_975(7), 2.3646242516, 1e-9);
+  EXPECT_NEAR(student_975(9), 2.2621571628, 1e-9);
+  EXPECT_NEAR(student_975(30), 2.0422724563, 1e-9);
   // Published to four decimals: degrees 31, 40, 60, 120, 1000.
   EXPECT_NEAR(student_975(31), 2.0395, 6e-5);
   EXPECT_NEAR(student_975(40), 2.0211, 6e-5);
