@@ -60,6 +60,8 @@ ExitCode LogFollower::run() {
       if (!waits_) tell("the log broke off; waiting for the controller\n");
       waits_ = true;
       ::poll(nullptr, 0, kAskAgainMs);
+      // The log of the next start is another one: nothing of it was printed.
+      if (has_started_again() && !await_next_start()) break;
     } else if (!await_next_start()) {
       break;
     }
@@ -113,6 +115,11 @@ LogFollower::Ending LogFollower::follow() {
   if (is_over() || !hooks_.tells) return Ending::Refused;
   reply ? session_.tell(*reply, wish_.subject()) : session_.tell(reply.errors());
   return Ending::Refused;
+}
+
+bool LogFollower::has_started_again() {
+  return source_.incarnation > 0 &&
+         number_of(member_for(job_now(), source_), "incarnation") > source_.incarnation;
 }
 
 /// Waits for the next start of the replica; false where none will come.

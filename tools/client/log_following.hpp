@@ -82,6 +82,7 @@ class LogFollower {
   nlohmann::json job_now();
   std::string target() const;
   Ending follow();
+  bool has_started_again();
   bool await_next_start();
 
   Session session_;

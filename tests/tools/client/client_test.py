@@ -606,16 +606,20 @@ class FollowTest(VerbTest):
         self.assertNotIn("tail_lines", read[1])
 
     def test_a_followed_log_that_breaks_off_goes_on_where_it_was(self):
-        bodies = iter(["data: one\n\ndata: two\n\nevent: error\ndata: the controller ended\n\n",
-                       "data: one\n\ndata: two\n\ndata: three\n\nevent: end\ndata: \n\n"])
-        self.fake.answers = {
-            ("GET", "/api/v1/jobs/default.train/logs"):
-                lambda _: (200, next(bodies), ("Content-Type", "text/event-stream")),
-            ("GET", "/api/v1/jobs/default.train"):
-                (200, status("train", "Succeeded", members=[self.member(1, "Succeeded")]))}
-        done = self.expect(0, "logs", "train", "-f")
-        self.assertEqual(done.stdout, "one\ntwo\nthree\n")
-        self.assertIn("waiting for the controller", done.stderr)
+        """And from the beginning with another start, of which as many lines were left out."""
+        for start, log, new in ((1, "data: one\n\ndata: two\n\ndata: three\n\n", "three"), (2, "data: new\n\n", "new")):
+            bodies = iter(["data: one\n\ndata: two\n\nevent: error\ndata: it has ended\n\n",
+                           log + "event: end\ndata: \n\n"])
+            starts = iter([1])
+            self.fake.answers = {
+                ("GET", "/api/v1/jobs/default.train/logs"):
+                    lambda _: (200, next(bodies), ("Content-Type", "text/event-stream")),
+                ("GET", "/api/v1/jobs/default.train"): lambda _: (200, status(
+                    "train", "Succeeded", members=[self.member(next(starts, start), "Succeeded")]))}
+            done = self.expect(0, "logs", "train", "-f")
+            self.assertEqual(done.stdout, f"one\ntwo\n{new}\n")
+            self.assertIn("waiting for the controller", done.stderr)
+            self.assertEqual("has started again" in done.stderr, start == 2)
 
     def test_logs_of_all_workers_have_their_names(self):
         def log(url):
