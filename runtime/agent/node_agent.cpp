@@ -340,7 +340,9 @@ void NodeAgent::carry_out() {
   out_.clear();
   if (welcomed_ && !reports.empty()) connection_.send(Reports{std::move(reports)});
   for (const SubMasterSaid& each : said) say_fact(each);
-  if (welcomed_)
+  // After the registration, by which the controller learns of ends that it has not heard of: what
+  // explains no failure that it knows is dropped.
+  if (registered_)
     for (WorkerNotice& notice : std::exchange(notices_, {})) {
       connection_.send(notice);
       sent_notices_.push_back({std::move(notice), boot_time()});

@@ -204,6 +204,7 @@ class NodeAgent {
   bool hello_said_ = false;       ///< On the present stream.
   std::set<std::string> whys_;    ///< Why there was no connection since there was one; told.
   bool welcomed_ = false;         ///< On the present stream.
+  bool registered_ = false;       ///< Likewise: a beat was answered.
   bool leaving_cluster_ = false;  ///< What is left of an earlier cluster is being killed.
   bool stopping_ = false;
   Instant kill_at_ =

@@ -30,6 +30,7 @@ void NodeAgent::take_line() {
         say("no connection to the " + closed->why);
       hello_said_ = false;
       welcomed_ = false;
+      registered_ = false;
       logs_.clear();
     } else {
       hear(std::get<ControllerMessage>(event));
@@ -49,6 +50,7 @@ void NodeAgent::say_hello() {
   hello.unknown = !state_.record().known;
   connection_.send(hello);
   hello_said_ = true;
+  registered_ = false;
   // A controller that stood still has perhaps not read them before the stream ended.
   while (!sent_notices_.empty()) {
     notices_.push_front(std::move(sent_notices_.back().notice));
@@ -146,6 +148,7 @@ void NodeAgent::heard(const Order& order) {
 
 void NodeAgent::heard(const Renewal& renewal) {
   // It answers a beat, and what was sent before that was heard before it.
+  registered_ = true;
   while (!sent_notices_.empty() && sent_notices_.front().at < renewal.sent_at)
     sent_notices_.pop_front();
   step(LeaseRenewed{renewal.epoch, renewal.sent_at});

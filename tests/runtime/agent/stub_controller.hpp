@@ -65,6 +65,7 @@ class StubController final : public LinkListener {
   std::vector<WorkersChanged> reports_;
   std::vector<Fact> facts_;
   std::vector<WorkerNotice> notices_;
+  std::size_t early_notices_ = 0;  ///< Before any beat.
   std::vector<WorkerToken> tokens_;
   std::map<std::uint64_t, std::string> logs_;  ///< By request.
   std::map<std::uint64_t, std::string> log_ends_;
@@ -182,7 +183,10 @@ class StubController final : public LinkListener {
 
   void take(LinkId, const Fact& fact) { facts_.push_back(fact); }
 
-  void take(LinkId, const WorkerNotice& notice) { notices_.push_back(notice); }
+  void take(LinkId, const WorkerNotice& notice) {
+    notices_.push_back(notice);
+    if (beats_.empty()) ++early_notices_;
+  }
 
   void take(LinkId, const LogChunk& chunk) {
     logs_[chunk.request] += chunk.data;
