@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
@@ -47,11 +48,43 @@ Notice incident_notice(const Step& step, const JobState& job, NoticeKind kind) {
   return notice;
 }
 
-// What the job goes back by, as far as the controller has been told.
-void tell_lost_work(Step& step, const JobState& job) {
+const Condition* condition_of(const JobState& job, JobPhase phase) {
+  const auto found = std::find_if(job.conditions.begin(),
+                                  job.conditions.end(),
+                                  [&](const Condition& c) { return c.phase == phase; });
+  return found == job.conditions.end() ? nullptr : &*found;
+}
+
+// Since when the job is not Running, where it has not been stopped since: it is out of contact, or
+// was. Never: it runs, or no work went on.
+Instant out_of_contact_since(const JobState& job) {
+  const Condition* running = condition_of(job, JobPhase::Running);
+  if (running == nullptr || running->status) return Instant::never();
+  for (const JobPhase stopped : {JobPhase::Pending, JobPhase::Rescheduling, JobPhase::Restarting})
+    if (const Condition* c = condition_of(job, stopped); c != nullptr && c->since >= running->since)
+      return Instant::never();
+  return running->since;
+}
+
+// What the job goes back by, as far as the controller has been told: all that was done until the
+// cause occurred and was not reported as saved. `before`: when the last incident was opened.
+void tell_lost_work(Step& step, const JobState& job, Reason cause, Instant before) {
+  // Who moves saves first, and a start that found its port in use has taken nothing down.
+  if (cause == Reason::WorkerStraggling || cause == Reason::PortInUse) return;
+  const Instant left = out_of_contact_since(job);
+  if (job.row.phase != JobPhase::Running && left.is_never()) return;
   const ProgressView& progress = job.row.progress;
-  if (job.row.phase != JobPhase::Running) return;
-  const double done = progress.done + progress.rate * (step.at - progress.as_of).in_seconds();
+  // Told before the last incident, which took it back: of the time since nothing is known.
+  if (progress.as_of < before) return;
+  Instant until = std::min(step.occurred_at, left);
+  // A node that is found silent was heard last a lease before.
+  if (cause == Reason::NodeLost)
+    until = std::min(until, std::min(step.at, left) - step.state.settings.node_lease);
+  // Its work stood still for so long before that was noticed.
+  const Duration hang_after = job.spec->failover->hang_after;
+  if (cause == Reason::WorkerHung && !hang_after.is_forever()) until = until - hang_after;
+  const Duration since = std::max(until - progress.as_of, Duration::zero());
+  const double done = progress.done + progress.rate * since.in_seconds();
   if (done <= progress.checkpointed) return;
   Notice notice = step.notice(NoticeKind::WorkLost, job);
   notice.work = done - progress.checkpointed;
@@ -96,9 +129,9 @@ void open_incident(Step& step,
   } else if (step.state.settings.rules >= 3) {
     open.charged = is_charged(cause);
   }
-  failover.last_incident = step.at;
+  const Instant before = std::exchange(failover.last_incident, step.at);
   step.out.notices.push_back(incident_notice(step, job, NoticeKind::IncidentOpened));
-  tell_lost_work(step, job);
+  tell_lost_work(step, job, cause, before);
 }
 
 void close_incident(Step& step, JobState& job) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
 #include "core/models/pollux_job.hpp"
 #include "sim/model/model_job.hpp"
@@ -54,6 +55,21 @@ inline std::uint32_t slot_of(RoleIndex role, std::int32_t local_rank) {
          static_cast<std::uint32_t>(local_rank);
 }
 
+/// Checkpoints for which the work stops, counted from when it began.
+struct CheckpointPauses {
+  Duration every;  ///< Work between two of them; zero: none stops it.
+  Duration each;   ///< How long each takes.
+
+  friend bool operator==(const CheckpointPauses&, const CheckpointPauses&) = default;
+
+  /// How much of the first `elapsed` is work.
+  Duration worked_in(Duration elapsed) const;
+
+  /// After how long so much work is done: before a checkpoint that is due then, or less than
+  /// `rounding` earlier.
+  Duration elapsed_for(Duration work, Duration rounding) const;
+};
+
 /// A role whose failover has been asked of its sub-master and is not done.
 struct LedRole {
   RoleIndex role;
@@ -68,6 +84,7 @@ struct LedRole {
 struct LiveJob {
   ModelJob job;
   JobId id;
+  std::uint32_t masters = 0;               ///< Roles that are a sub-master's, of one worker each.
   std::vector<ModelWorker> workers;        ///< In order of start; ended ones are removed.
   std::vector<std::int32_t> script_lives;  ///< Per script: how often it has struck. Of jobs with
                                            ///< `lives`: at the first of each worker, how many of
@@ -80,7 +97,6 @@ struct LiveJob {
   bool forming = false;          ///< No worker that works knows the newest membership.
   bool hampered = false;         ///< Some worker may be hung or slow, or a role is led.
   bool all_required = false;  ///< Known to be so of all roles: the specification need not be read.
-  std::uint32_t masters = 0;  ///< Roles that are a sub-master's, of one worker each.
   double done = 0;            ///< Work at `as_of`.
   double rate = 0;            ///< Units per second from then on.
   double safe = 0;            ///< Work in the last checkpoint.
@@ -88,13 +104,14 @@ struct LiveJob {
   double worked = 0;          ///< All work that was ever done; `done` is this less `lost`.
   double lost = 0;            ///< Work that failures took.
   Instant as_of;
-  Instant running_since;             ///< For checkpoints at fixed intervals.
-  Instant paused_until;              ///< Rescale or restore pause.
-  std::uint32_t stamp = 0;           ///< Of the completion that is still meant.
-  bool rate_untold = false;          ///< `rate` is another than the controller was told last.
-  bool over = false;                 ///< The controller has ended it.
-  bool placed = false;               ///< Has workers; see LiveJobs.
-  std::unique_ptr<StageRun> stages;  ///< Null: the job sends nothing, or was never formed.
+  Instant running_since;              ///< For checkpoints at fixed intervals.
+  RarePart<CheckpointPauses> pauses;  ///< At a constant rate.
+  Instant paused_until;               ///< Rescale or restore pause.
+  std::uint32_t stamp = 0;            ///< Of the completion that is still meant.
+  bool rate_untold = false;           ///< `rate` is another than the controller was told last.
+  bool over = false;                  ///< The controller has ended it.
+  bool placed = false;                ///< Has workers; see LiveJobs.
+  std::unique_ptr<StageRun> stages;   ///< Null: the job sends nothing, or was never formed.
   std::vector<LedRole> led;
   std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0, or count as done.
   std::unique_ptr<PolluxJob> pollux;      ///< With timing `pollux`, from the first start on.
@@ -102,10 +119,15 @@ struct LiveJob {
   /// Work at `now`, at the present rate.
   double done_at(Instant now) const;
 
-  /// Work that a crash at `now` leaves: all of it where `interval` is zero, else the last multiple.
+  /// When so much more work is done, that takes `work` without checkpoints, from `from` on.
+  /// No checkpoint is written less than `rounding` before.
+  Instant done_by(Instant from, Duration work, Duration rounding) const;
+
+  /// Work that a crash at `now` leaves: all of it where `interval` is zero, else what was done by
+  /// the last checkpoint that is over.
   double safe_at(Instant now, Duration interval) const;
 
-  /// When the first checkpoint after `now` is written; `interval` is above zero.
+  /// When the first checkpoint after `now` is over; `interval` is above zero.
   Instant next_checkpoint(Instant now, Duration interval) const;
 
   /// Members that are ready, of the elastic role and in all but sub-masters. Where the elastic role

@@ -82,6 +82,7 @@ void NodeFaults::lose_devices(NodeId id, std::uint64_t devices, Duration lasting
     ++cluster_.comebacks;
     cluster_.future.push(node.whole_at, FutureKind::DevicesBack, id.value);
   }
+  processes_.tell_saved_on(id, devices);
   cluster_.listener.on_devices_lost(DevicesLost{id, node.lost_devices});
   processes_.abort_on(id, devices);
 }

@@ -22,8 +22,7 @@ bool is_set_aside(const LiveJob& job,
   // The end has come with the last one that is required.
   return trigger == FailureTrigger::Skip ||
          std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
-           const bool is_it =
-               w.incarnation == gone.incarnation && w.birth_rank == gone.birth_rank;
+           const bool is_it = w.incarnation == gone.incarnation && w.birth_rank == gone.birth_rank;
            return !is_it && !w.stopping && !job.is_master(w) && job.is_required(w);
          });
 }
@@ -130,7 +129,7 @@ void Processes::come_up(LiveJob& job, const Future& future) {
     for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
   if (job.hampered) suspect_again(job);
   place_if_whole(job);
-  progress_.pace(job, true);
+  progress_.pace_anew(job);
 }
 
 // One that hangs, or ends, says nothing.
@@ -202,24 +201,24 @@ void Processes::end(LiveJob& job,
     if (job.world_size > 0) --job.world_size;
     job.parts_done.push_back(slot_of(gone.role, gone.local_rank));
   } else if (works) {
-    lose(job);
+    lose(job, gone.node);
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
     // It has no part in the work, so that its end takes nothing more.
     if (const ModelWorker* master = sub_masters_.dying_at_report(job, gone))
       take_away(job, ModelWorker{*master}, WorkerFact::Exited, kKilled);
   } else if (is_member && gone.hung && job.running) {
     // It did not hear that it was asked to stop, so that it saved nothing.
-    lose(job);
+    lose(job, gone.node);
   }
   take_away(job, gone, fact, exit_code, diagnosis);
 }
 
 // A worker's death takes what was not in a checkpoint; where progress is an artifact's, all stands
 // until the job is placed again.
-void Processes::lose(LiveJob& job) {
+void Processes::lose(LiveJob& job, NodeId from) {
   if (rounds_.runs(job)) return rounds_.release(job);
   if (job.pollux) return pollux_.release(job);
-  progress_.lose(job);
+  progress_.lose(job, from);
 }
 
 // The end as its node tells it, and what is left of the job goes on.
@@ -342,7 +341,8 @@ void Processes::expect(FutureKind kind,
       cluster_.now + after, kind, job.id.value, worker.incarnation.value, worker.birth_rank.value);
 }
 
-// No report tells that the job stands still: it is noticed after `hang_after`.
+// No report tells that the job stands still: it is noticed after `hang_after`. The last one before
+// tells what was saved.
 void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
   const Instant until = cluster_.now + lasting;
   expect(FutureKind::HangOver, lasting, job, worker);
@@ -350,6 +350,7 @@ void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
     worker.hung_until = std::max(worker.hung_until, until);
     return;
   }
+  if (job.counts(worker) && !job.is_master(worker)) progress_.tell_saved(job);
   worker.hung = true;
   worker.hung_at = cluster_.now;
   worker.hung_until = until;
@@ -402,6 +403,16 @@ void Processes::slow_over(LiveJob& job, ModelWorker& worker) {
 
 // --- nodes ---
 
+void Processes::tell_saved_on(NodeId node, std::uint64_t devices) {
+  for (const JobId id : cluster_.jobs.on(node)) {
+    LiveJob& job = *cluster_.jobs.find(id);
+    const bool any = std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+      return w.node == node && w.alive && (w.devices & devices) != 0;
+    });
+    if (any) progress_.tell_saved(job, node);
+  }
+}
+
 void Processes::kill_all(NodeId node) {
   for (const JobId id : cluster_.jobs.on(node)) {
     LiveJob& job = *cluster_.jobs.find(id);
@@ -412,7 +423,7 @@ void Processes::kill_all(NodeId node) {
       hit = hit || (worker.generation == job.generation && !job.is_master(worker));
     }
     if (!hit) continue;
-    lose(job);
+    lose(job, NodeId::none());
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
     progress_.pace(job, false);
   }

@@ -135,6 +135,9 @@ class Processes {
   /// Forgets the dead of the node, of whom nothing was said.
   void forget(NodeId node);
 
+  /// The jobs on any of these devices tell what of their work is in a checkpoint.
+  void tell_saved_on(NodeId node, std::uint64_t devices);
+
   /// The processes on any of these devices end, as their devices are gone.
   void abort_on(NodeId node, std::uint64_t devices);
 
@@ -147,7 +150,7 @@ class Processes {
   std::vector<RunningWorker> complete_list(NodeId node) const;
 
  private:
-  void lose(LiveJob& job);
+  void lose(LiveJob& job, NodeId from);
   void take_away(LiveJob& job,
                  const ModelWorker& gone,
                  WorkerFact fact,

@@ -10,6 +10,9 @@ namespace {
 // A job reports its rate anew when it has changed by this share: not every stage is news.
 constexpr double kRateNews = 0.05;
 
+// Less than this share of a job's work is left by rounding alone.
+constexpr double kRounding = 1e-9;
+
 // What `detail` says of a future of kind Checkpoint: of a job whose rate is constant, it is over.
 constexpr std::uint32_t kWritten = 1;
 
@@ -58,20 +61,23 @@ void Progress::adopt(LiveJob& job, Generation generation, std::uint32_t world_si
         std::max(job.paused_until, cluster_.now + cluster_.times.rescale(job.id, generation));
 }
 
-void Progress::lose(LiveJob& job) {
+void Progress::lose(LiveJob& job, NodeId from) {
   settle(job);
   drop_stages(job);
   if (job.stages != nullptr) job.stages->reload = true;
-  const double done = job.done;
+  const double done = std::exchange(job.done, job.safe);
   job.lost += done - job.safe;
-  job.done = job.safe;
+  // A checkpoint for which the work stands still is broken off; the next one is due as after a
+  // start.
+  if (job.pauses->every > Duration::zero()) job.running_since = cluster_.now;
+  if (follows_artifact(job)) return;
+  if (follows_artifact(job)) return;
   // What was saved meanwhile, and how far the work had come: the difference is what is lost.
-  if (follows_artifact(job) || job.safe <= job.told_safe) return;
-  tell(job, true);
+  if (job.safe > job.told_safe) tell(job, true, from);
   if (done <= job.safe) return;
   const double rate = std::exchange(job.rate, 0);
   job.done = done;
-  tell(job, false);
+  tell(job, false, from);
   job.done = job.safe;
   job.rate = rate;
   job.rate_untold = true;
@@ -103,6 +109,10 @@ void Progress::finish(LiveJob& job) {
   job.done = job.safe = job.job.work.units;
   job.running = false;
   ++job.stamp;
+  if (job.parts_done.empty() || follows_artifact(job)) return;
+  // Who erred before may start anew now, and has nothing to do again.
+  job.rate = 0;
+  tell(job, true);
 }
 
 void Progress::release(LiveJob& job) {
@@ -116,7 +126,7 @@ bool Progress::follows_artifact(const LiveJob& job) const {
          cluster_.scenario.timing.mode == scenarios::TimingMode::Pollux;
 }
 
-void Progress::tell(LiveJob& job, bool checkpointed) {
+void Progress::tell(LiveJob& job, bool checkpointed, NodeId from) {
   job.rate_untold = false;
   if (job.job.work.units <= 0) return;
   if (checkpointed) job.told_safe = job.done;
@@ -127,20 +137,22 @@ void Progress::tell(LiveJob& job, bool checkpointed) {
     progress.source = EstimateSource::Oracle;
     const scenarios::WorkSpec& work = job.job.work;
     const double level_rate = job.rate / scenarios::phase_at(work, job.done).speed;
-    progress.remaining =
+    const Duration left =
         Duration::from_seconds(scenarios::level_units_left(work, job.done) / level_rate);
+    progress.remaining = job.done_by(cluster_.now, left, Duration::zero()) - cluster_.now;
   }
-  cluster_.listener.on_progress(job.spokesman(), progress);
+  const bool by_any = from.is_none() || cluster_.nodes[from].mute;
+  cluster_.listener.on_progress(by_any ? job.spokesman() : from, progress);
 }
 
-void Progress::tell_saved(LiveJob& job) {
+void Progress::tell_saved(LiveJob& job, NodeId from) {
   settle(job);
   if (follows_artifact(job) || job.safe <= job.told_safe) return;
   const double done = std::exchange(job.done, job.safe);
-  tell(job, true);
+  tell(job, true, from);
   if (done <= job.safe) return;
   job.done = done;
-  tell(job, false);
+  tell(job, false, from);
 }
 
 // Units per second of those who work now.
@@ -149,14 +161,21 @@ double Progress::rate_now(const LiveJob& job) const {
   // Workers that exchange gradients wait for those missing.
   if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
   if (job.job.waits_for_all && !job.is_whole()) return 0;
-  double rate = scenarios::rate_of(job.job.work, job.ready_elastic()) *
-                scenarios::phase_at(job.job.work, job.done).speed;
-  const scenarios::Timing& timing = cluster_.scenario.timing;
-  // Writing checkpoints takes its share of the time.
-  if (timing.checkpoint_interval > Duration::zero() && timing.checkpoint_cost > Duration::zero())
-    rate *= timing.checkpoint_interval.in_seconds() /
-            (timing.checkpoint_interval + timing.checkpoint_cost).in_seconds();
-  return rate;
+  return scenarios::rate_of(job.job.work, job.ready_elastic()) *
+         scenarios::phase_at(job.job.work, job.done).speed;
+}
+
+// At a constant rate the work stops for checkpoints at known times, so that they take no events.
+void Progress::set_pauses(LiveJob& job) {
+  CheckpointPauses pauses{checkpoint_interval(job), cluster_.scenario.timing.checkpoint_cost};
+  if (job.stages != nullptr)
+    pauses.each = staged_->saves_block(job) ? Duration::from_seconds(staged_->save_alone_s(job))
+                                            : Duration::zero();
+  if (pauses.every <= Duration::zero() || pauses.each <= Duration::zero()) pauses = {};
+  if (*job.pauses == pauses) return;
+  // Other workers write in another time: it begins anew.
+  if (job.as_of > job.running_since) job.running_since = cluster_.now;
+  job.pauses = pauses;
 }
 
 void Progress::pace(LiveJob& job, bool told) {
@@ -171,14 +190,23 @@ void Progress::pace(LiveJob& job, bool told) {
     job.running_since = cluster_.now;
   }
   if (has_stages(job) && job.running && job.is_whole()) form_stages(job);
-  if (job.stages != nullptr && job.stages->on_fabric) return pace_stages(job, told);
+  if (job.stages != nullptr && job.stages->on_fabric) {
+    job.pauses.clear();
+    return pace_stages(job, told);
+  }
   const double before = job.rate;
   job.rate = rate_now(job) * speeds_.factor(job);
   ++job.stamp;
+  if (job.running && !job.forming) set_pauses(job);
+  // Its first checkpoint is due when so much has been done, and not so long after it was formed.
+  if (job.pauses->every > Duration::zero() && before <= 0 && job.rate > 0 && job.done <= job.safe)
+    job.running_since = std::max(cluster_.now, job.paused_until);
   if (job.rate > 0 && job.job.work.units > 0) {
     const double until = scenarios::phase_at(job.job.work, job.done).until;
     const Duration left = Duration::from_seconds((until - job.done) / job.rate);
-    cluster_.future.push(std::max(cluster_.now, job.paused_until) + left,
+    // Of a checkpoint that is due with the end of the work, rounding would decide.
+    const Duration rounding = Duration::from_seconds(kRounding * job.job.work.units / job.rate);
+    cluster_.future.push(job.done_by(std::max(cluster_.now, job.paused_until), left, rounding),
                          until < job.job.work.units ? FutureKind::Resume : FutureKind::Complete,
                          job.id.value,
                          job.stamp);
@@ -188,11 +216,16 @@ void Progress::pace(LiveJob& job, bool told) {
   tell_rate(job, before, told);
 }
 
-// Of a change that was not to be told, the next one that is tells: who goes on with fewer says so,
-// who stands still says nothing.
 void Progress::tell_rate(LiveJob& job, double before, bool told) {
-  job.rate_untold = job.rate_untold || job.rate != before;
-  if (told && (job.rate != before || (job.rate_untold && job.rate > 0))) tell(job, false);
+  if (job.rate == before) return;
+  job.rate_untold = true;
+  if (told) tell(job, false);
+}
+
+// Who goes on without those who failed says so; who waits for them, or stands still, says nothing.
+void Progress::pace_anew(LiveJob& job) {
+  pace(job, true);
+  if (job.rate_untold && job.rate > 0 && job.is_whole() && !job.over) tell(job, false);
 }
 
 // A worker that is started again after the end has nothing left to do, whichever others are
@@ -277,7 +310,7 @@ void Progress::go_on(LiveJob& job, bool told) {
     else
       staged_->work(job, 1 / speed, cluster_.now);
     const Duration interval = staged_->checkpoint_interval(job);
-    if (interval > Duration::zero() && !run.checkpoints_timed) {
+    if (interval > Duration::zero() && !run.checkpoints_timed && run.doing == StageActivity::Work) {
       run.checkpoints_timed = true;
       cluster_.future.push(
           cluster_.now + interval, FutureKind::Checkpoint, job.id.value, run.checkpoints);
@@ -300,6 +333,8 @@ void Progress::checkpoint(LiveJob& job, const Future& future) {
   run.checkpoints_timed = false;
   if (!job.running || job.forming) return;
   settle(job);
+  // As at a constant rate.
+  if (job.job.work.units - job.done <= kRounding * job.job.work.units) return;
   if (!staged_->saves_block(job)) {
     staged_->save(job, true, cluster_.now);
     run.checkpoints_timed = true;

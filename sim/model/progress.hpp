@@ -28,12 +28,17 @@ class Progress {
   /// differs is told.
   void pace(LiveJob& job, bool told);
 
+  /// The same after a start or a change of the membership: a rate that fell without a word, as who
+  /// failed could not say so, is told now.
+  void pace_anew(LiveJob& job);
+
   /// The job has a membership of so many workers that take part in its work. Work that goes on
   /// pauses for it where it is another than before.
   void adopt(LiveJob& job, Generation generation, std::uint32_t world_size);
 
-  /// A crash: what was not in a checkpoint is lost.
-  void lose(LiveJob& job);
+  /// A crash: what was not in a checkpoint is lost. `from`: the node that tells how far the job had
+  /// come, before it tells of the crash; none: where its first worker is.
+  void lose(LiveJob& job, NodeId from = NodeId::none());
 
   /// A checkpoint of all work, if every worker can take its part in it.
   void save_if_able(LiveJob& job);
@@ -51,7 +56,8 @@ class Progress {
   bool follows_artifact(const LiveJob& job) const;
 
   /// Tells what of the work is in a checkpoint, where that is news, and then how far the job is.
-  void tell_saved(LiveJob& job);
+  /// `from` as for `lose`.
+  void tell_saved(LiveJob& job, NodeId from = NodeId::none());
 
   // --- what the cluster's future holds for it ---
 
@@ -70,9 +76,10 @@ class Progress {
   bool stage_ended(LiveJob& job, const StageEnd& end);
 
  private:
-  void tell(LiveJob& job, bool checkpointed);
+  void tell(LiveJob& job, bool checkpointed, NodeId from = NodeId::none());
   void tell_rate(LiveJob& job, double before, bool told);
   double rate_now(const LiveJob& job) const;
+  void set_pauses(LiveJob& job);
   void finish_what_is_done(LiveJob& job);
   void expect_checkpoint(LiveJob& job);
   Duration checkpoint_interval(const LiveJob& job) const;

@@ -79,13 +79,6 @@ void StagedWork::turn_to(LiveJob& job, std::uint64_t turn) {
   run.ends.back() = 1;
 }
 
-double StagedWork::alone_rate(const LiveJob& job) const {
-  double rate = job.stages->alone_rate;
-  const Duration interval = checkpoint_interval(job);
-  if (interval <= Duration::zero() || !saves_block(job)) return rate;
-  return rate * interval.in_seconds() / (interval.in_seconds() + save_alone_s(job));
-}
-
 double StagedWork::save_alone_s(const LiveJob& job) const {
   return std::max(scenario_.timing.checkpoint_cost.in_seconds(), alone_s(job.stages->save));
 }

@@ -30,8 +30,8 @@ class StagedWork {
   /// Forms the cycle of the workers that work now, if they are not the ones it was formed of.
   void form(LiveJob& job);
 
-  /// Units per second at fidelity L0, checkpoints included. `form` comes first.
-  double alone_rate(const LiveJob& job) const;
+  /// Units per second at fidelity L0, between checkpoints. `form` comes first.
+  double alone_rate(const LiveJob& job) const { return job.stages->alone_rate; }
 
   /// Time that a checkpoint takes the work, or a restore, alone on the network.
   double save_alone_s(const LiveJob& job) const;

@@ -116,7 +116,7 @@ void WorkerOrders::obey(const UpdateMembership& order) {
   }
   progress_.adopt(*job, order.generation, world_size);
   for (ModelWorker& worker : job->workers) worker.generation = order.generation;
-  progress_.pace(*job, true);
+  progress_.pace_anew(*job);
 }
 
 void WorkerOrders::act(NodeId node, const TellMembership& action) {
@@ -129,7 +129,7 @@ void WorkerOrders::act(NodeId node, const TellMembership& action) {
   // One that worked and knows the newest membership works on in it.
   else if (job->running && job->counts(*worker) && !job->is_master(*worker))
     job->forming = false;
-  progress_.pace(*job, true);
+  progress_.pace_anew(*job);
 }
 
 // A worker was told of a membership. A newer one counts from the first that hears of it.

@@ -205,6 +205,84 @@ TEST(Incidents, OpenWithTheFailureAndCloseWithTheRecovery) {
   EXPECT_EQ(opened->reason, Reason::WorkerFailed);
 }
 
+double work_lost(const ControllerHarness& h) {
+  double sum = 0;
+  for (const Notice& notice : h.notices)
+    if (notice.kind == NoticeKind::WorkLost) sum += notice.work;
+  return sum;
+}
+
+// 60 units of work in a checkpoint, 40 more done now, and two a second from now on.
+void report_progress(ControllerHarness& h, JobId id, double saved = 60, double done = 100) {
+  ProgressReported saved_report{id, h.row(id).generation, saved, 2};
+  saved_report.checkpointed = true;
+  h.step(saved_report);
+  h.step(ProgressReported{id, h.row(id).generation, done, 2});
+}
+
+TEST(WorkLost, IsWhatWasDoneAndNotSavedWhenTheFailureOccurred) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  report_progress(h, id);
+  h.pass(Duration::seconds(5));
+  h.fail(id, 0);
+  EXPECT_DOUBLE_EQ(work_lost(h), 50);
+  h.fail(id, 1);
+  EXPECT_DOUBLE_EQ(work_lost(h), 50) << "the same incident";
+}
+
+TEST(WorkLost, DoesNotGrowWhileAHangIsNotNoticed) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.edit().hang_after = Duration::seconds(30);
+  const JobId id = h.running(builder, 2);
+  report_progress(h, id);
+  h.pass(Duration::seconds(35));
+  const Worker& worker = h.job(id).workers[1];
+  h.step(WorkerSuspected{id, worker.born, worker.incarnation, worker.birth_rank, Suspicion::Hung});
+  EXPECT_DOUBLE_EQ(work_lost(h), 50) << "five seconds of work, thirty without";
+}
+
+TEST(WorkLost, IsToldOfAJobThatWasOutOfContact) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().unknown_deadline = Duration::seconds(50);
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  h.pass(Duration::seconds(1));
+  report_progress(h, id);
+  h.node_down(0);
+  ASSERT_EQ(h.phase(id), JobPhase::Unknown);
+  EXPECT_EQ(work_lost(h), 0);
+  h.pass(Duration::seconds(60));
+  EXPECT_DOUBLE_EQ(work_lost(h), 40) << "nothing was done while its node was silent";
+}
+
+TEST(WorkLost, IsNotCountedTwiceWhereNothingWasReportedSince) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  h.pass(Duration::seconds(1));
+  report_progress(h, id);
+  h.pass(Duration::seconds(1));
+  h.fail(id, 0);
+  h.pass(Duration::seconds(1));
+  h.settle();
+  ASSERT_EQ(h.phase(id), JobPhase::Running);
+  h.fail(id, 0);
+  EXPECT_DOUBLE_EQ(work_lost(h), 42);
+}
+
+TEST(WorkLost, WhoMovesHasSavedItsWork) {
+  ControllerHarness h({nodes_of(2, 2)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.edit().straggler_moves = true;
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  report_progress(h, id);
+  const Worker worker = h.job(id).workers[0];
+  h.step(WorkerSuspected{
+      id, worker.born, worker.incarnation, worker.birth_rank, Suspicion::Straggling});
+  EXPECT_EQ(work_lost(h), 0);
+}
+
 TEST(Responses, AnErrorOfTheProgramMayStopTheJobOrRestartItAll) {
   for (const FailureResponse response : {FailureResponse::Stop, FailureResponse::Job}) {
     ControllerHarness h({nodes_of(1, 4)});

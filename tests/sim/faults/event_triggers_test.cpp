@@ -110,9 +110,9 @@ TEST(EventTriggers, WorkersAreCountedByRole) {
 }
 
 TEST(EventTriggers, CheckpointsThatAreWrittenMayBeWaitedFor) {
-  const Outcome outcome = run(
-      "  - {kind: up, node: 0, after_event: {event: checkpoint, job: a, delay: 2s}}\n"
-      "  - {kind: up, node: 0, after_event: {event: checkpoint, count: 3}}\n");
+  const Outcome outcome =
+      run("  - {kind: up, node: 0, after_event: {event: checkpoint, job: a, delay: 2s}}\n"
+          "  - {kind: up, node: 0, after_event: {event: checkpoint, count: 3}}\n");
   // Work begins at 5 s, a checkpoint is written every 20 s.
   EXPECT_THAT(outcome.strikes, ElementsAre(Pair(0, 27), Pair(1, 65)));
 }

@@ -162,6 +162,22 @@ TEST_F(Stages, BlockingCheckpointsGoToTheStorageBetweenStretchesOfWork) {
   EXPECT_THAT(ends(), ElementsAre(DoubleNear(kAlone_s + 4, kNear)));
 }
 
+TEST_F(Stages, AtL0BlockingCheckpointsTakeAsLong) {
+  traffic_.checkpoint.size = Bytes{4'000'000'000};
+  traffic_.checkpoint.interval = Duration::seconds(40);
+  begin(Fidelity::L0);
+  world().pass_to(300);
+  EXPECT_THAT(ends(), ElementsAre(DoubleNear(kAlone_s + 4, kNear)));
+}
+
+TEST_F(Stages, AtL0AsMuchIsLostAsOnAFabric) {
+  traffic_.checkpoint.size = Bytes{4'000'000'000};
+  traffic_.checkpoint.interval = Duration::seconds(40);
+  begin(Fidelity::L0, {worker_fault(70, FaultKind::Crash)});
+  world().pass_to(71);
+  EXPECT_NEAR(world().job().lost, 28, kNear);
+}
+
 TEST_F(Stages, CheckpointsBesideTheWorkCostItNothingHere) {
   traffic_.checkpoint.size = Bytes{4'000'000'000};
   traffic_.checkpoint.interval = Duration::seconds(40);
