@@ -29,6 +29,10 @@ std::string why_seat_is_taken(const State& state,
   const std::string& name = state.nodes[seat.node.index()].name;
   const std::string also = name.empty() ? "" : " (" + name + ")";
   const std::string node = "node " + std::to_string(seat.node.value) + also;
+  if (state.nodes[seat.node.index()].spare)
+    return "role " + self.name + " waits for " + node +
+           ", which stands by as a spare until another node fails; submit the job anew for nodes "
+           "that are in use";
   if (!state.ledger.node(seat.node).usable)
     return "role " + self.name + " waits for " + node + ", which is not usable";
   const Demand demand{self.bundle.cpu, self.bundle.memory, self.bundle.devices, {}, {}};

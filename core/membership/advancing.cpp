@@ -5,8 +5,10 @@
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
+#include "core/job/turns.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/releasing.hpp"
+#include "core/membership/sizes.hpp"
 #include "core/state/phases.hpp"
 
 namespace orrery {
@@ -126,6 +128,11 @@ void advance(Step& step, JobState& job) {
     job.workers.clear();
     job.ready = 0;
     note_allocation(step, job);
+    // While it ran, a user may have asked for more than there can ever be.
+    if (step.state.settings.rules >= 4 && !is_seated(*job.spec)) {
+      judge_feasibility(step.state, job);
+      if (job.row.infeasible) job.change_reason = Reason::Infeasible;
+    }
     if (job.row.phase != JobPhase::Pending)
       set_phase(step, job, JobPhase::Pending, job.change_reason);
     else if (step.state.settings.rules == 1 || step.state.settings.rules == 2)

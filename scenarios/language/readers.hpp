@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -240,7 +241,10 @@ void read_expectations(const MapReader& top, Scenario& scenario);
 
 /// The keys of an expectation about workers and their work; `job` is theirs where it is written
 /// out.
-void read_expected_workers(const MapReader& reader, const ScenarioJob* job, Expectation& to);
+void read_expected_workers(const MapReader& reader,
+                           const ScenarioJob* job,
+                           const Scenario& scenario,
+                           Expectation& to);
 
 /// Reads `key` as the name of a job into `name`, in full; reports names that no job of the scenario
 /// has, unless a workload brings jobs of its own. Returns the job, where it is written out.
@@ -249,7 +253,15 @@ const ScenarioJob* read_job_name(const MapReader& entry,
                                  const Scenario& scenario,
                                  std::string& name);
 
-/// Reports `worker` where `job` cannot have such a one.
-void check_worker_ref(const MapReader& entry, const ScenarioJob& job, const WorkerRef& worker);
+/// By role of the job: the most replicas that it may ever have, where those of `requests` that are
+/// about the job bring it more than its specification says.
+std::vector<std::int64_t> most_replicas(const ScenarioJob& job,
+                                        std::span<const TimedRequest> requests);
+
+/// Reports `worker` where `job` cannot have such a one, whatever `requests` bring it.
+void check_worker_ref(const MapReader& entry,
+                      const ScenarioJob& job,
+                      const WorkerRef& worker,
+                      std::span<const TimedRequest> requests = {});
 
 }  // namespace orrery::scenarios

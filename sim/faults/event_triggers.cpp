@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 namespace orrery::sim {
 namespace {
@@ -166,6 +167,20 @@ void EventTriggers::on_struck(std::uint32_t index, Instant now) {
 void EventTriggers::take(std::vector<Strike>& strikes) {
   strikes.insert(strikes.end(), due_.begin(), due_.end());
   due_.clear();
+}
+
+std::vector<std::string> EventTriggers::never_struck() const {
+  std::vector<std::string> out;
+  for (const Waiting& waiting : waiting_) {
+    if (waiting.strikes > 0) continue;
+    const AfterEvent& after = *scenario_.faults[waiting.index].after;
+    out.push_back("faults[" + std::to_string(waiting.index) + "] never struck: its event (" +
+                  std::string(to_string(after.event)) +
+                  (after.job.empty() ? "" : " of " + after.job) + ") came " +
+                  std::to_string(waiting.seen) + " times, " + std::to_string(after.count) +
+                  " are needed");
+  }
+  return out;
 }
 
 }  // namespace orrery::sim

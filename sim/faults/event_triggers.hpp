@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/record/command.hpp"
@@ -47,6 +48,10 @@ class EventTriggers {
 
   /// Moves the strikes that came about since the last call to the end of `strikes`.
   void take(std::vector<Strike>& strikes);
+
+  /// A sentence for each fault whose event has not come so often that it struck even once; to be
+  /// asked when the run is over.
+  std::vector<std::string> never_struck() const;
 
  private:
   /// A fault that waits.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/agents/agent_world.hpp"
 #include "sim/control/controller_host.hpp"
@@ -97,6 +99,8 @@ class AgentRun final : private RunObserver {
   }
 
   RunEnd run();
+
+  std::vector<std::string> never_struck() const { return triggers_.never_struck(); }
 
   AgentWorld& world() { return world_; }
 
@@ -223,6 +227,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
   report.summary.workload = workload.account();
   report.warnings = run.world().cluster().warnings();
   report.warnings.insert(report.warnings.end(), unwatched.begin(), unwatched.end());
+  for (std::string& sentence : run.never_struck()) report.warnings.push_back(std::move(sentence));
   if (fabric != nullptr) report.approximations = fabric->approximations();
   report.steps = run.steps();
   return report;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,8 @@ class FaultWatch final : public World, public RunObserver {
     triggers_.on_struck(index, world_.now());
     pass_on();
   }
+
+  std::vector<std::string> never_struck() const { return triggers_.never_struck(); }
 
   Instant now() const override { return world_.now(); }
 

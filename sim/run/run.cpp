@@ -171,6 +171,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   report.summary.workload = workload.account();
   report.warnings = world.warnings();
   report.warnings.insert(report.warnings.end(), unwatched.begin(), unwatched.end());
+  for (std::string& sentence : watch.never_struck()) report.warnings.push_back(std::move(sentence));
   if (fabric != nullptr) report.approximations = fabric->approximations();
   return report;
 }

@@ -152,6 +152,8 @@ class ClusterRun final : private JournalObserver {
     sim::RunReport report =
         account_.close(scenario_, policy, journal_.chain(), journal_.last().value, end, now());
     report.warnings = world_.warnings();
+    for (std::string& sentence : triggers_.never_struck())
+      report.warnings.push_back(std::move(sentence));
     return report;
   }
 

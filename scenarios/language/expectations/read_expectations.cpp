@@ -220,7 +220,7 @@ Expectation read_expectation(const MapReader& reader,
   time("recovered_within", to.recovered_within);
   read_true(reader, "no_worker_restarted", to.no_worker_restarted);
   read_true(reader, "untouched", to.untouched);
-  read_expected_workers(reader, job, to);
+  read_expected_workers(reader, job, scenario, to);
   read_incidents(reader, to);
   read_excluded(reader, scenario, to);
   read_phases(reader, to.phases);

@@ -6,29 +6,31 @@
 namespace orrery::scenarios {
 namespace {
 
+/// Whose workers are named.
+struct Named {
+  const ScenarioJob* job = nullptr;  ///< Null: it is not written out.
+  std::vector<std::int64_t> most;    ///< By role: replicas that it may ever have.
+};
+
 /// The role that `rank` is in, and its index inside it. Ranks count through the roles, so all
 /// before it must have a fixed number of replicas.
-std::optional<WorkerName> by_rank(const ScenarioJob* job, std::int64_t rank) {
-  if (job == nullptr) return WorkerName{RoleIndex{0}, static_cast<std::int32_t>(rank), ""};
-  for (std::size_t r = 0; r < job->spec.roles.size(); ++r) {
-    const RoleSpec& role = job->spec.roles[r];
-    if (rank < role.max_replicas)
+std::optional<WorkerName> by_rank(const Named& named, std::int64_t rank) {
+  if (named.job == nullptr) return WorkerName{RoleIndex{0}, static_cast<std::int32_t>(rank), ""};
+  for (std::size_t r = 0; r < named.most.size(); ++r) {
+    if (rank < named.most[r])
       return WorkerName{
           RoleIndex{static_cast<std::uint16_t>(r)}, static_cast<std::int32_t>(rank), ""};
-    if (role.is_elastic()) return std::nullopt;
-    rank -= role.max_replicas;
+    if (named.most[r] > named.job->spec.roles[r].min_replicas) return std::nullopt;
+    rank -= named.most[r];
   }
   return std::nullopt;
 }
 
-std::optional<WorkerName> by_role(const ScenarioJob* job,
-                                  std::string_view role,
-                                  std::int64_t local) {
+std::optional<WorkerName> by_role(const Named& named, std::string_view role, std::int64_t local) {
   const auto local_rank = static_cast<std::int32_t>(local);
-  if (job == nullptr) return WorkerName{RoleIndex{0}, local_rank, ""};
-  const auto& roles = job->spec.roles;
-  for (std::size_t r = 0; r < roles.size(); ++r)
-    if (roles[r].name == role && local < roles[r].max_replicas)
+  if (named.job == nullptr) return WorkerName{RoleIndex{0}, local_rank, ""};
+  for (std::size_t r = 0; r < named.most.size(); ++r)
+    if (named.job->spec.roles[r].name == role && local < named.most[r])
       return WorkerName{RoleIndex{static_cast<std::uint16_t>(r)}, local_rank, ""};
   return std::nullopt;
 }
@@ -38,13 +40,13 @@ std::optional<WorkerName> parse_worker(const MapReader& reader,
                                        std::string_view key,
                                        Origin origin,
                                        std::string_view text,
-                                       const ScenarioJob* job) {
+                                       const Named& named) {
   const std::size_t slash = text.find('/');
   const auto index = parse_integer(slash == std::string_view::npos ? text : text.substr(slash + 1));
   std::optional<WorkerName> worker;
   if (index && *index >= 0 && *index <= INT32_MAX)
-    worker = slash == std::string_view::npos ? by_rank(job, *index)
-                                             : by_role(job, text.substr(0, slash), *index);
+    worker = slash == std::string_view::npos ? by_rank(named, *index)
+                                             : by_role(named, text.substr(0, slash), *index);
   if (worker)
     worker->text = text;
   else
@@ -58,15 +60,15 @@ std::optional<WorkerName> parse_worker(const MapReader& reader,
 
 void read_workers(const MapReader& reader,
                   std::string_view key,
-                  const ScenarioJob* job,
+                  const Named& named,
                   std::vector<WorkerName>& to) {
   for (const YamlNode& item : reader.items(key)) {
     const std::string text = item.is_scalar() ? item.scalar : "";
-    if (auto worker = parse_worker(reader, key, item.origin, text, job)) to.push_back(*worker);
+    if (auto worker = parse_worker(reader, key, item.origin, text, named)) to.push_back(*worker);
   }
 }
 
-void read_worker_restarts(const MapReader& reader, const ScenarioJob* job, Expectation& to) {
+void read_worker_restarts(const MapReader& reader, const Named& named, Expectation& to) {
   const YamlNode* node = reader.find("worker_restarts");
   if (node == nullptr) return;
   if (!node->is_map())
@@ -74,7 +76,7 @@ void read_worker_restarts(const MapReader& reader, const ScenarioJob* job, Expec
         "worker_restarts",
         found_instead(*node, "numbers by worker", "write for example {learner/0: 1}"));
   for (const YamlEntry& entry : node->entries) {
-    const auto worker = parse_worker(reader, "worker_restarts", entry.key_origin, entry.key, job);
+    const auto worker = parse_worker(reader, "worker_restarts", entry.key_origin, entry.key, named);
     const std::int64_t count =
         entry.value.is_scalar() ? parse_integer(entry.value.scalar).value_or(-1) : -1;
     if (count < 0 || count > INT32_MAX)
@@ -102,7 +104,7 @@ std::optional<std::uint64_t> read_bits(const MapReader& reader, std::string_view
 }
 
 /// A node, or a map that names devices as well.
-void read_sits(const MapReader& reader, const ScenarioJob* job, Expectation& to) {
+void read_sits(const MapReader& reader, const Named& named, Expectation& to) {
   const YamlNode* node = reader.find("sits");
   if (node == nullptr) return;
   if (!node->is_map())
@@ -111,7 +113,7 @@ void read_sits(const MapReader& reader, const ScenarioJob* job, Expectation& to)
                                      "a map from workers to nodes",
                                      "write for example {actor/0: {node: 0, devices: 0-1}}"));
   for (const YamlEntry& entry : node->entries) {
-    const auto worker = parse_worker(reader, "sits", entry.key_origin, entry.key, job);
+    const auto worker = parse_worker(reader, "sits", entry.key_origin, entry.key, named);
     const std::string subject = reader.subject_of("sits") + "." + entry.key;
     ExpectedSeat seat;
     std::int64_t number = -1;
@@ -153,11 +155,16 @@ void read_lost_work(const MapReader& reader, Expectation& to) {
 
 }  // namespace
 
-void read_expected_workers(const MapReader& reader, const ScenarioJob* job, Expectation& to) {
-  read_workers(reader, "restarted", job, to.restarted);
-  read_workers(reader, "not_restarted", job, to.not_restarted);
-  read_worker_restarts(reader, job, to);
-  read_sits(reader, job, to);
+void read_expected_workers(const MapReader& reader,
+                           const ScenarioJob* job,
+                           const Scenario& scenario,
+                           Expectation& to) {
+  const Named named{
+      job, job == nullptr ? std::vector<std::int64_t>() : most_replicas(*job, scenario.requests)};
+  read_workers(reader, "restarted", named, to.restarted);
+  read_workers(reader, "not_restarted", named, to.not_restarted);
+  read_worker_restarts(reader, named, to);
+  read_sits(reader, named, to);
   read_lost_work(reader, to);
 }
 

@@ -54,11 +54,14 @@ void read_node(const MapReader& reader, const Scenario& scenario, NodeId& to) {
   if (node >= 0) to = NodeId{static_cast<std::uint32_t>(node)};
 }
 
-void read_worker(const MapReader& reader, const ScenarioJob* job, AfterEvent& to) {
+void read_worker(const MapReader& reader,
+                 const ScenarioJob* job,
+                 const Scenario& scenario,
+                 AfterEvent& to) {
   if (!reader.has("rank") && !reader.has("role") && !reader.has("local")) return;
   to.worker.emplace();
   read_worker_ref(reader, *to.worker);
-  if (job != nullptr) check_worker_ref(reader, *job, *to.worker);
+  if (job != nullptr) check_worker_ref(reader, *job, *to.worker, scenario.requests);
   if (!reader.has("job"))
     reader.fail(reader.has("rank") ? "rank" : "role",
                 "stands without 'job', whose worker it is; add job: NAME");
@@ -81,7 +84,7 @@ AfterEvent read_after_event(const MapReader& fault,
     return to;
   const ScenarioJob* job = read_job_name(reader, "job", scenario, to.job);
   reader.read_enum("phase", to.phase);
-  read_worker(reader, job, to);
+  read_worker(reader, job, scenario, to);
   read_node(reader, scenario, to.node);
   reader.read_enum("command", to.command);
   if (to.event == ObservedEvent::Fault) to.fault = index.read(reader);

@@ -101,10 +101,14 @@ bool may_have(const Rule& rule, Key key) {
 
 // --- targets ---
 
-void read_role_of(const MapReader& reader, const ScenarioJob* job, Fault& fault) {
+void read_role_of(const MapReader& reader,
+                  const ScenarioJob* job,
+                  const Scenario& scenario,
+                  Fault& fault) {
   if (!reader.has("role")) reader.missing("role", "role: learner");
   reader.read_text("role", fault.worker.role);
-  if (job != nullptr && reader.has("role")) check_worker_ref(reader, *job, fault.worker);
+  if (job != nullptr && reader.has("role"))
+    check_worker_ref(reader, *job, fault.worker, scenario.requests);
 }
 
 /// Every worker on some nodes, in place of one worker of a job.
@@ -126,9 +130,9 @@ void read_target(const MapReader& reader,
     case Target::SubMaster: {
       if (!reader.has("job")) reader.missing("job", "job: train");
       const ScenarioJob* job = read_job_name(reader, "job", scenario, fault.job);
-      if (rule.target == Target::SubMaster) return read_role_of(reader, job, fault);
+      if (rule.target == Target::SubMaster) return read_role_of(reader, job, scenario, fault);
       read_worker_ref(reader, fault.worker);
-      if (job != nullptr) check_worker_ref(reader, *job, fault.worker);
+      if (job != nullptr) check_worker_ref(reader, *job, fault.worker, scenario.requests);
       return;
     }
     case Target::Nodes:

@@ -332,13 +332,17 @@ void read_blames(const MapReader& entry, const ScenarioJob* job, Blamed& blamed)
             *node, "mine, node or a worker of the job", "write for example node, or {rank: 0}"));
 }
 
-void check_worker_ref(const MapReader& entry, const ScenarioJob& job, const WorkerRef& worker) {
+void check_worker_ref(const MapReader& entry,
+                      const ScenarioJob& job,
+                      const WorkerRef& worker,
+                      std::span<const TimedRequest> requests) {
+  const std::vector<std::int64_t> most = most_replicas(job, requests);
   std::int64_t workers = 0;
   bool found = worker.role.empty();
-  for (const RoleSpec& role : job.spec.roles) {
-    if (!worker.role.empty() && role.name != worker.role) continue;
+  for (std::size_t r = 0; r < most.size(); ++r) {
+    if (!worker.role.empty() && job.spec.roles[r].name != worker.role) continue;
     found = true;
-    workers += role.max_replicas;
+    workers += most[r];
   }
   if (!found)
     entry.fail("role",

@@ -135,7 +135,30 @@ void read_values(const MapReader& reader, std::vector<ProfilingValue>& values) {
   }
 }
 
+// What the role may have once the request is granted, where it may have `most` before.
+std::int64_t most_after(const TimedRequest& request, const std::string& role, std::int64_t most) {
+  const auto is_meant = [&](const std::string& name) { return name.empty() || name == role; };
+  if (request.scale && is_meant(request.scale->role)) {
+    if (request.scale->mode == ScaleMode::Set)
+      most = std::max<std::int64_t>(most, request.scale->replicas);
+    if (request.scale->mode == ScaleMode::Add) most += request.scale->replicas;
+  }
+  if (request.change && request.change->replicas && is_meant(request.change->replicas->role))
+    most = std::max<std::int64_t>(most, request.change->replicas->max);
+  return most;
+}
+
 }  // namespace
+
+std::vector<std::int64_t> most_replicas(const ScenarioJob& job,
+                                        std::span<const TimedRequest> requests) {
+  std::vector<std::int64_t> most;
+  for (const RoleSpec& role : job.spec.roles) most.push_back(role.max_replicas);
+  for (const TimedRequest& request : requests)
+    for (std::size_t r = 0; r < most.size() && request.job == job.spec.name; ++r)
+      most[r] = most_after(request, job.spec.roles[r].name, most[r]);
+  return most;
+}
 
 void read_requests(const MapReader& top, Scenario& scenario) {
   for (const YamlNode& item : top.items("requests")) {
@@ -151,7 +174,7 @@ void read_requests(const MapReader& top, Scenario& scenario) {
     if (!reader.has("job")) reader.missing("job", "job: train");
     const ScenarioJob* job = read_job_name(reader, "job", scenario, profiling.job);
     reader.read_integer("rank", profiling.rank, 0, kRequestedReplicasMax);
-    if (job != nullptr) check_worker_ref(reader, *job, {"", profiling.rank});
+    if (job != nullptr) check_worker_ref(reader, *job, {"", profiling.rank}, scenario.requests);
     read_values(reader, profiling.values);
     scenario.profilings.push_back(std::move(profiling));
   }

@@ -180,6 +180,39 @@ TEST(Jobs, WorkersThatTheJobDoesNotHaveAreReported) {
               ElementsAre(HasSubstr("is 3, but there are at most 1"), HasSubstr("does not have")));
 }
 
+TEST(Jobs, WorkersThatRequestsMayAddCanBeNamed) {
+  const std::string base = R"(
+jobs: [{name: a, replicas: 2}, {name: b, roles: {x: {replicas: 1}, y: {replicas: 1}}}]
+requests:
+- {at: 1s, job: a, scale: {set: 4}}
+- {at: 2s, job: a, scale: {add: 1}}
+- {at: 3s, job: b, scale: {role: x, add: 2}}
+- {at: 4s, job: b, change: {role: y, replicas: {min: 1, max: 5}}}
+)";
+  EXPECT_TRUE(parse_scenario(with_cluster(base + R"(
+faults:
+- {at: 9s, kind: crash, job: a, rank: 4}
+- {at: 9s, kind: crash, job: b, role: x, local: 2}
+- {at: 9s, kind: crash, job: b, role: y, local: 4}
+expect:
+- {job: a, worker_restarts: {worker/4: 1, 4: 1}}
+)"),
+                             "test.yaml",
+                             {}));
+  EXPECT_THAT(errors_of(with_cluster(base + R"(
+faults:
+- {at: 9s, kind: crash, job: a, rank: 5}
+- {at: 9s, kind: crash, job: b, role: x, local: 3}
+- {at: 9s, kind: crash, job: b, role: y, local: 5}
+expect:
+- {job: a, worker_restarts: {worker/5: 1}}
+)")),
+              ElementsAre(HasSubstr("is 5, but there are at most 5"),
+                          HasSubstr("is 3, but there are at most 3"),
+                          HasSubstr("is 5, but there are at most 5"),
+                          HasSubstr("names 'worker/5'")));
+}
+
 TEST(Jobs, FailoverAndDeadlinesCanBeSaid) {
   const Scenario scenario = load_jobs(R"(
 jobs:

@@ -42,6 +42,7 @@ class Listener : public RunListener {
 struct Outcome {
   std::vector<std::pair<std::uint32_t, double>> strikes;
   std::vector<std::string> unmet;
+  std::vector<std::string> remarks;
 };
 
 /// Two roles, `first` of two replicas and `second` of three, on two nodes; starts take 5 s.
@@ -71,7 +72,9 @@ faults:
   options.listeners = {&listener};
   const auto report = run_model(*scenario, *workload, **policy, options);
   EXPECT_TRUE(report.has_value());
-  return {listener.strikes, listener.judge.unmet()};
+  return {listener.strikes,
+          listener.judge.unmet(),
+          report ? report->warnings : std::vector<std::string>()};
 }
 
 TEST(EventTriggers, AFaultStrikesADelayAfterItsEvent) {
@@ -136,6 +139,8 @@ TEST(EventTriggers, NodesOrdersAndOtherFaults) {
   EXPECT_EQ(at[2], 40) << "the lease ran out";
   EXPECT_EQ(at[3], 60);
   EXPECT_THAT(struck, testing::UnorderedElementsAre(0, 1, 2, 3, 4)) << "no leader changes";
+  EXPECT_THAT(outcome.remarks,
+              ElementsAre("faults[5] never struck: its event (epoch) came 0 times, 1 are needed"));
 }
 
 }  // namespace
