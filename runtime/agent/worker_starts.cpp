@@ -146,7 +146,6 @@ FailedStart WorkerStarts::failed(const SpawnWorker& order,
   return {order.worker, reason, 0, exit_code};
 }
 
-// What the job asks for, or the agent's settings forbid, is the same at the next try.
 void WorkerStarts::set_server_url(const std::string& url) {
   if (url == server_url_) return;
   server_url_ = url;
@@ -158,6 +157,7 @@ void WorkerStarts::tell_server_url(const WorkerName& worker) const {
   replace_file(table_.folder_of(worker) + "/server_url", server_url_ + "\n", Survives::Kill, 0644);
 }
 
+// What the job asks for, or the agent's settings forbid, is the same at the next try.
 FailedStart WorkerStarts::failed(const SpawnWorker& order, const Errors& errors) {
   const bool for_good = std::ranges::any_of(
       errors, [](const Error& error) { return error.code == ErrorCode::InvalidInput; });

@@ -85,20 +85,8 @@ const std::map<std::string_view, std::string_view> kStopsAtTheFirst{
 const std::map<std::string_view, std::string_view> kPriorityElsewhere{
     {"pollux", "priority is not in the fitness"}};
 
-const std::map<std::string_view, std::string_view> kStaysOnItsDevices = [] {
-  std::map<std::string_view, std::string_view> because;
-  for (const std::string_view name : {"gavel_fifo",
-                                      "gavel_las",
-                                      "gavel_packing",
-                                      "gavel_sum",
-                                      "gavel_makespan",
-                                      "gavel_isolated",
-                                      "gandiva",
-                                      "allox",
-                                      "themis"})
-    because[name] = "a job that keeps its type keeps its devices";
-  return because;
-}();
+const std::map<std::string_view, std::string_view> kStaysOnItsDevices{
+    {"gavel_fifo", "who has a share keeps its devices"}};
 
 const std::map<std::string_view, std::string_view> kTakesFromPriorityOfItsOwn{
     {"srtf", "the shorter job takes a part back from the longer one"},
