@@ -7,6 +7,7 @@
 #include "policies/gang_shape.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/gavel.hpp"
+#include "policies/parts_given.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -99,9 +100,11 @@ void Gavel::free_what_goes(const ClusterView& view) {
     return !is_staying(job.row.id) && is_shared(job.row) && has_devices(job.row) &&
            !is_kept(job.row.id);
   };
+  std::vector<JobId> given;
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
     if (!goes(job)) continue;
+    given.push_back(id);
     if (job.spec.roles.size() > 1 && is_to_run(id)) {
       give_back_elastic(view, job, trial_);
       continue;
@@ -111,6 +114,7 @@ void Gavel::free_what_goes(const ClusterView& view) {
     if (!partner.is_none() && id < partner && goes(view.job(partner)))
       give_back_shared(view, job, trial_);
   }
+  settle_parts(view, given, trial_);
 }
 
 /// Jobs that hold devices and are not chosen go.
@@ -155,8 +159,9 @@ void Gavel::place_pairs(const ClusterView& view, Placement& out) {
 bool Gavel::may_be_lifted(const ClusterView& view, const RoundChoice& choice) const {
   const auto may = [&](JobId id) {
     if (id.is_none() || !view.row(id).holds) return true;
+    // A plan names nodes and no devices: a part of one could not move on its node.
     return is_shared(view.row(id)) && !is_kept(id) && closed_.held(id) == 0 &&
-           view.job(id).spec.roles.size() == 1;
+           !is_share(view.row(id).demand) && view.job(id).spec.roles.size() == 1;
   };
   return may(choice.job) && may(choice.other);
 }

@@ -450,6 +450,12 @@ class RunReader {
     }
     fact.any_ready = ready > 0;
     fact.whole = ready > 0 && ready == waited_for;
+    // Where all of the elastic role have done their parts, the others go on as before.
+    if (fact.whole && fact.replicas == 0)
+      fact.replicas = static_cast<std::int32_t>(
+          std::count_if(job->workers.begin(), job->workers.end(), [&](const Worker& worker) {
+            return worker.role == elastic;
+          }));
     fact.generation = job->row.generation;
     return fact;
   }

@@ -32,7 +32,7 @@ TEST(SeedStatistics, EveryFigureHasMeanAndIntervals) {
   const json& jct = policies[1]["jct_avg_s"];
   EXPECT_EQ(policies[1]["seeds"], 5);
   EXPECT_EQ(jct["mean"], 4);
-  EXPECT_NEAR(jct["ci95"].get<double>(), 1.9630, 1e-4);
+  EXPECT_NEAR(jct["ci95"].get<double>(), 1.96324, 1e-5);
   EXPECT_LT(jct["low"].get<double>(), 3);
   EXPECT_GT(jct["high"].get<double>(), 5);
   EXPECT_TRUE(policies[0].contains("ftf_max"));
