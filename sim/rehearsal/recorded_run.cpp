@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/driver/replay.hpp"
+#include "core/recovery/recovery.hpp"
 #include "sim/model/live_job.hpp"
 #include "sim/run/run_account.hpp"
 
@@ -51,6 +52,17 @@ Event since_begin(const Event& event, Instant begin) {
 bool is_waited_for(const JobState& job, const Worker& worker) {
   return job.spec->roles[worker.role.index()].master_of.is_none() &&
          worker.state != WorkerState::Succeeded;
+}
+
+// How many of the role have done their parts, where all have: then the others go on as before.
+std::int32_t done_parts(const JobState& job, RoleIndex role) {
+  std::int32_t done = 0;
+  for (const Worker& worker : job.workers) {
+    if (worker.role != role) continue;
+    if (worker.state != WorkerState::Succeeded && !is_set_aside(job, worker)) return 0;
+    ++done;
+  }
+  return done;
 }
 
 class RunReader {
@@ -450,12 +462,7 @@ class RunReader {
     }
     fact.any_ready = ready > 0;
     fact.whole = ready > 0 && ready == waited_for;
-    // Where all of the elastic role have done their parts, the others go on as before.
-    if (fact.whole && fact.replicas == 0)
-      fact.replicas = static_cast<std::int32_t>(
-          std::count_if(job->workers.begin(), job->workers.end(), [&](const Worker& worker) {
-            return worker.role == elastic;
-          }));
+    if (ready > 0 && fact.replicas == 0) fact.replicas = done_parts(*job, elastic);
     fact.generation = job->row.generation;
     return fact;
   }
