@@ -24,4 +24,10 @@ void ClosedNodes::begin(const ClusterView& view) {
   }
 }
 
+bool is_on_closed_node(const ClusterView& view, const JobView& job) {
+  return std::any_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& at) {
+    return !view.capacity().at(at.node).usable;
+  });
+}
+
 }  // namespace orrery::policies

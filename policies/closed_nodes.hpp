@@ -59,4 +59,7 @@ class ClosedNodes {
   std::map<JobId, Parts> held_;
 };
 
+/// Whether the job holds something on such a node: it could not come back there.
+bool is_on_closed_node(const ClusterView& view, const JobView& job);
+
 }  // namespace orrery::policies

@@ -1,6 +1,7 @@
 #include "policies/gang_starter.hpp"
 
 #include "core/base/invariant.hpp"
+#include "core/plan/put_back.hpp"
 #include "policies/quotas.hpp"
 #include "policies/spare_victims.hpp"
 
@@ -117,32 +118,6 @@ void GangStarter::spare_for_seats(const JobView& job, std::size_t mark, std::vec
   invariant(fits_still, "the job fits where those gave that it needs");
 }
 
-bool GangStarter::put_back(JobId id) {
-  struct Taken {
-    Demand demand;
-    NodeCount at;
-  };
-
-  const JobView job = held_by(id);
-  std::vector<Taken> all;
-  for (const NodeCount& n : job.nodes) all.push_back({job.row.demand, n});
-  std::vector<NodeCount> nodes;
-  for (std::size_t r = 0; job.spec.roles.size() > 1 && r < job.spec.roles.size(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (role == job.row.elastic) continue;
-    nodes.clear();
-    view_->append_nodes(id, role, nodes);
-    for (const NodeCount& n : nodes) all.push_back({view_->demand_of(job.spec, role), n});
-  }
-  const std::size_t mark = trial().mark();
-  for (const Taken& each : all) {
-    if (replicas_that_fit(trial().index().at(each.at.node), each.demand) < each.at.replicas) {
-      trial().undo(mark);
-      return false;
-    }
-    trial().take(each.at.node, each.demand, each.at.replicas, id);
-  }
-  return true;
-}
+bool GangStarter::put_back(JobId id) { return orrery::put_back(*view_, held_by(id), trial()); }
 
 }  // namespace orrery::policies

@@ -2,9 +2,39 @@
 
 #include <algorithm>
 
+#include "core/plan/put_back.hpp"
 #include "policies/parts_given.hpp"
 
 namespace orrery::policies {
+namespace {
+
+/// The first `replicas` of those on these nodes.
+std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas) {
+  std::vector<NodeCount> first;
+  for (const NodeCount& n : nodes) {
+    const std::int32_t here = std::min(replicas, n.replicas);
+    if (here > 0) first.push_back({n.node, here});
+    replicas -= here;
+  }
+  return first;
+}
+
+/// Ascending, each node once.
+std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
+  std::vector<NodeCount> sum;
+  for (const NodeCount& n : nodes) {
+    if (!sum.empty() && sum.back().node == n.node)
+      sum.back().replicas += n.replicas;
+    else
+      sum.push_back(n);
+  }
+  return sum;
+}
+
+}  // namespace
 
 void GangTrial::begin(const ClusterView& view) {
   trial_.sync(view.capacity());
@@ -57,19 +87,23 @@ void GangTrial::give_there(const Demand& demand, std::span<const NodeCount> node
 }
 
 bool GangTrial::put_back(const ClusterView& view, const JobView& job) {
-  const std::size_t before = trial_.mark();
-  if (!keep_held(job)) return false;
-  std::vector<NodeCount> nodes;
-  for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (role == job.row.elastic) continue;
-    nodes.clear();
-    view.append_nodes(job.row.id, role, nodes);
-    if (take_there(view.demand_of(job.spec, role), nodes)) continue;
-    trial_.undo(before);
-    return false;
+  return orrery::put_back(view, job, trial_);
+}
+
+bool GangTrial::place_on_own(const ClusterView& view,
+                             const JobView& job,
+                             std::int32_t replicas,
+                             std::vector<NodeCount>& nodes) {
+  const std::size_t mark = trial_.mark();
+  nodes = first_replicas(job.nodes, replicas);
+  const std::int32_t missing = replicas - std::min(replicas, job.row.replicas);
+  if (take_there(job.row.demand, nodes) && (missing == 0 || place(view, job, missing, nodes))) {
+    nodes = joined(std::move(nodes));
+    return true;
   }
-  return true;
+  trial_.undo(mark);
+  nodes.clear();
+  return false;
 }
 
 bool take_there(const Demand& demand, std::span<const NodeCount> nodes, CapacityTrial& trial) {

@@ -47,8 +47,14 @@ class GangTrial {
   /// Gives back what `take_there` or `place` took for replicas of whole devices.
   void give_there(const Demand& demand, std::span<const NodeCount> nodes);
 
-  /// Takes all that the job holds, of every role; false, and nothing changed, where some of it is
-  /// gone.
+  /// Takes so many replicas for a job on the nodes that it has: the first of them, or all and what
+  /// is missing elsewhere. Sets `nodes`, or empties it, changes nothing and returns false.
+  bool place_on_own(const ClusterView& view,
+                    const JobView& job,
+                    std::int32_t replicas,
+                    std::vector<NodeCount>& nodes);
+
+  /// As the function of this name in `core/plan/put_back.hpp`.
   bool put_back(const ClusterView& view, const JobView& job);
 
   /// Remembers what was tried so far, for `undo`.
@@ -68,6 +74,10 @@ bool take_there(const Demand& demand, std::span<const NodeCount> nodes, Capacity
 /// Takes what the job holds, also where nodes take nothing new; false, and nothing changed, where
 /// some of it is gone.
 bool keep_held(const JobView& job, CapacityTrial& trial);
+
+/// Takes what `give_back` gave, of every role; false, and nothing changed, where some of it is
+/// gone.
+bool put_back(const ClusterView& view, const JobView& job, CapacityTrial& trial);
 
 /// Whether the job's turn is before the other's: the higher priority first, then the older one.
 bool comes_before(const JobRow& a, const JobRow& b);

@@ -6,6 +6,7 @@
 
 #include "core/base/invariant.hpp"
 #include "policies/changes.hpp"
+#include "policies/closed_nodes.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -27,36 +28,6 @@ bool is_bound(const ClusterView& view, const JobView& job, std::int32_t highest_
 
 }  // namespace
 
-std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas) {
-  std::vector<NodeCount> first;
-  for (const NodeCount& n : nodes) {
-    const std::int32_t here = std::min(replicas, n.replicas);
-    if (here > 0) first.push_back({n.node, here});
-    replicas -= here;
-  }
-  return first;
-}
-
-std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
-  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
-    return a.node < b.node;
-  });
-  std::vector<NodeCount> sum;
-  for (const NodeCount& n : nodes) {
-    if (!sum.empty() && sum.back().node == n.node)
-      sum.back().replicas += n.replicas;
-    else
-      sum.push_back(n);
-  }
-  return sum;
-}
-
-bool is_on_closed_node(const ClusterView& view, const JobView& job) {
-  return std::any_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& at) {
-    return !view.capacity().at(at.node).usable;
-  });
-}
-
 bool PriorityPlacement::may_help(const ClusterView& view,
                                  std::span<const SizedJob> jobs,
                                  const std::set<JobId>& unplaced) {
@@ -68,24 +39,6 @@ bool PriorityPlacement::may_help(const ClusterView& view,
   });
 }
 
-/// On the nodes that it has: the first of them, or all and what is missing elsewhere.
-bool PriorityPlacement::place_on_own(const ClusterView& view,
-                                     const JobView& job,
-                                     std::int32_t replicas,
-                                     std::vector<NodeCount>& nodes) {
-  const std::size_t mark = trial_.mark();
-  nodes = first_replicas(job.nodes, replicas);
-  const std::int32_t missing = replicas - std::min(replicas, job.row.replicas);
-  if (trial_.take_there(job.row.demand, nodes) &&
-      (missing == 0 || trial_.place(view, job, missing, nodes))) {
-    nodes = joined(std::move(nodes));
-    return true;
-  }
-  trial_.undo(mark);
-  nodes.clear();
-  return false;
-}
-
 void PriorityPlacement::place_least(const ClusterView& view, const SizedJob& chosen, Placed& job) {
   const JobView its = view.job(job.id);
   const bool several_roles = its.spec.roles.size() > 1;
@@ -95,7 +48,7 @@ void PriorityPlacement::place_least(const ClusterView& view, const SizedJob& cho
     return;
   }
   if (several_roles && std::exchange(roles_start_, true)) return;
-  if ((its.row.holds && place_on_own(view, its, chosen.least, job.nodes)) ||
+  if ((its.row.holds && trial_.place_on_own(view, its, chosen.least, job.nodes)) ||
       trial_.place(view, its, chosen.least, job.nodes))
     job.replicas = chosen.least;
 }
@@ -110,7 +63,8 @@ void PriorityPlacement::enlarge(const ClusterView& view, std::int32_t replicas, 
   std::vector<NodeCount> nodes;
   for (std::int32_t n = replicas; n > job.replicas; --n) {
     nodes.clear();
-    if (!(its.row.holds && place_on_own(view, its, n, nodes)) && !trial_.place(view, its, n, nodes))
+    if (!(its.row.holds && trial_.place_on_own(view, its, n, nodes)) &&
+        !trial_.place(view, its, n, nodes))
       continue;
     job.replicas = n;
     job.nodes = std::move(nodes);

@@ -62,23 +62,10 @@ class PriorityPlacement {
  private:
   void place_least(const ClusterView& view, const SizedJob& chosen, Placed& job);
   void enlarge(const ClusterView& view, std::int32_t replicas, Placed& job);
-  bool place_on_own(const ClusterView& view,
-                    const JobView& job,
-                    std::int32_t replicas,
-                    std::vector<NodeCount>& nodes);
 
   GangTrial trial_;
   std::vector<Placed> placed_;
   bool roles_start_ = false;
 };
-
-/// The first `replicas` of those on these nodes.
-std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas);
-
-/// Ascending, each node once.
-std::vector<NodeCount> joined(std::vector<NodeCount> nodes);
-
-/// Whether the job holds something on a node that takes nothing new: it could not come back there.
-bool is_on_closed_node(const ClusterView& view, const JobView& job);
 
 }  // namespace orrery::policies

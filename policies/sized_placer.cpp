@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "policies/closed_nodes.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -23,37 +24,17 @@ bool SizedPlacer::take_back_own(const ClusterView& view, const JobView& job) {
   return may_move(view, job.row.id) && trial_.keep_held(job);
 }
 
-/// On the nodes that it has: the first of them, or all and what is missing elsewhere.
-bool SizedPlacer::place_beside_itself(const ClusterView& view,
-                                      const JobView& job,
-                                      std::int32_t replicas,
-                                      std::vector<NodeCount>& nodes) {
-  const std::size_t mark = trial_.mark();
-  nodes = first_replicas(job.nodes, replicas);
-  if (trial_.take_there(job.row.demand, nodes)) {
-    const std::int32_t missing = replicas - job.row.replicas;
-    if (missing <= 0) return true;
-    if (trial_.place(view, job, missing, nodes)) {
-      nodes = joined(std::move(nodes));
-      return true;
-    }
-  }
-  trial_.undo(mark);
-  nodes.clear();
-  return false;
-}
-
 SizedPlacer::Outcome SizedPlacer::place_one(const ClusterView& view, const SizedJob& sized) {
   const JobView job = view.job(sized.id);
   Outcome outcome{sized, {}, false, true};
   const std::size_t mark = trial_.mark();
   std::vector<NodeCount> beside;
-  const bool stays = job.row.holds && place_beside_itself(view, job, sized.replicas, beside);
+  const bool stays = job.row.holds && trial_.place_on_own(view, job, sized.replicas, beside);
   if (stays) trial_.undo(mark);
   const bool fits = trial_.place(view, job, sized.replicas, outcome.nodes);
   if (stays && (!fits || beside.size() <= outcome.nodes.size())) {
     trial_.undo(mark);
-    const bool again = place_beside_itself(view, job, sized.replicas, outcome.nodes);
+    const bool again = trial_.place_on_own(view, job, sized.replicas, outcome.nodes);
     invariant(again, "what fitted fits again");
     return outcome;
   }

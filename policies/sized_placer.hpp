@@ -46,10 +46,6 @@ class SizedPlacer {
                                  std::span<const SizedJob> jobs,
                                  const std::set<JobId>& staying);
   Outcome place_one(const ClusterView& view, const SizedJob& sized);
-  bool place_beside_itself(const ClusterView& view,
-                           const JobView& job,
-                           std::int32_t replicas,
-                           std::vector<NodeCount>& nodes);
   bool take_back_own(const ClusterView& view, const JobView& job);
   bool may_move(const ClusterView& view, JobId id) const;
   static Plan plan(const ClusterView& view, std::span<const Outcome> outcomes);

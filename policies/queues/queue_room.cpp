@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/plan/put_back.hpp"
 #include "policies/changes.hpp"
 
 namespace orrery::policies {
@@ -74,26 +75,7 @@ void QueueRoom::take_whole(Victim& victim) {
 // Takes in the trial exactly what the job held, or nothing.
 bool QueueRoom::put_back(Victim& victim) {
   const JobView job = view_.job(victim.job);
-  const std::size_t mark = trial_.mark();
-  const auto take = [&](const NodeCount& at, const Demand& demand) {
-    if (replicas_that_fit(trial_.index().at(at.node), demand) < at.replicas) return false;
-    trial_.take(at.node, demand, at.replicas);
-    return true;
-  };
-  bool fits = true;
-  for (const NodeCount& at : victim.nodes) fits = fits && take(at, job.row.demand);
-  std::vector<NodeCount> nodes;
-  for (std::size_t r = 0; fits && job.spec.roles.size() > 1 && r < job.spec.roles.size(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (role == job.row.elastic) continue;
-    nodes.clear();
-    view_.append_nodes(victim.job, role, nodes);
-    for (const NodeCount& at : nodes) fits = fits && take(at, view_.demand_of(job.spec, role));
-  }
-  if (!fits) {
-    trial_.undo(mark);
-    return false;
-  }
+  if (!orrery::put_back(view_, {job.row, job.spec, victim.nodes}, trial_)) return false;
   books_.hold(victim.job, use_at(job.row, job.spec, victim.replicas));
   victim.is_gone = false;
   return true;

@@ -177,8 +177,7 @@ std::vector<std::string> EventTriggers::never_struck() const {
     out.push_back("faults[" + std::to_string(waiting.index) + "] never struck: its event (" +
                   std::string(to_string(after.event)) +
                   (after.job.empty() ? "" : " of " + after.job) + ") came " +
-                  std::to_string(waiting.seen) + " times, " + std::to_string(after.count) +
-                  " are needed");
+                  std::to_string(waiting.seen) + " of " + std::to_string(after.count) + " times");
   }
   return out;
 }

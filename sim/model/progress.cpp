@@ -71,7 +71,6 @@ void Progress::lose(LiveJob& job, NodeId from) {
   // start.
   if (job.pauses->every > Duration::zero()) job.running_since = cluster_.now;
   if (follows_artifact(job)) return;
-  if (follows_artifact(job)) return;
   // What was saved meanwhile, and how far the work had come: the difference is what is lost.
   if (job.safe > job.told_safe) tell(job, true, from);
   if (done <= job.safe) return;

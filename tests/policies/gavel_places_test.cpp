@@ -8,16 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "tests/policies/ask.hpp"
-#include "tests/support/fake_run.hpp"
+#include "tests/policies/played_jobs.hpp"
 
 namespace orrery::testing {
 namespace {
 
-constexpr std::int64_t kHour_s = 3600;
-
 /// One rule after the other; rounds of six minutes.
-class GavelPlaces : public ::testing::TestWithParam<std::string_view> {
+class GavelPlaces : public PlayedJobs, public ::testing::WithParamInterface<std::string_view> {
  protected:
   void SetUp() override {
     Result<std::unique_ptr<Policy>> made = policies::make_policy(GetParam(), {});
@@ -25,46 +22,7 @@ class GavelPlaces : public ::testing::TestWithParam<std::string_view> {
     policy_ = std::move(made.value());
   }
 
-  /// The job's number. Jobs are submitted in order of time.
-  JobId comes(std::int64_t at_s, const JobBuilder& builder, std::int64_t runs_s) {
-    JobBuilder estimated = builder;
-    arrivals_.push_back({Instant::zero() + Duration::seconds(at_s),
-                         estimated.estimate(runs_s).spec(),
-                         static_cast<double>(runs_s),
-                         {}});
-    return JobId{static_cast<std::uint32_t>(arrivals_.size() - 1)};
-  }
-
-  void run_until(std::int64_t at_s) {
-    if (run_ == nullptr) run_ = std::make_unique<FakeRun>(std::move(cluster_), arrivals_);
-    while (run_->step(*policy_, Instant::zero() + Duration::seconds(at_s))) continue;
-    EXPECT_TRUE(run_->cluster().violations().empty()) << run_->cluster().violations().front();
-    EXPECT_TRUE(run_->cluster().capacity_holds());
-  }
-
-  FakeCluster& cluster() { return run_->cluster(); }
-
-  void begin_anew() {
-    SetUp();
-    cluster_ = {};
-    arrivals_.clear();
-    run_ = nullptr;
-  }
-
   static bool stops_at_the_first() { return GetParam() == "gavel_fifo"; }
-
-  bool has_started(JobId id) {
-    return cluster().row(id).holds || cluster().row(id).attained_us > 0;
-  }
-
-  bool has_ended(JobId id) { return is_final(cluster().row(id).phase); }
-
-  std::unique_ptr<Policy> policy_;
-  FakeCluster cluster_;
-
- private:
-  std::vector<Arrival> arrivals_;
-  std::unique_ptr<FakeRun> run_;
 };
 
 // Four devices of one node are on the second type alone, which has eight of them to spare.
@@ -121,6 +79,7 @@ TEST_P(GavelPlaces, AJobThatWouldFitElsewhereMakesRoomForAGang) {
   for (const std::int32_t priority : {1, 0}) {
     SCOPED_TRACE("priority " + std::to_string(priority));
     begin_anew();
+    SetUp();
     cluster_.add_nodes(2, 4);
     const JobId other = comes(0, job().preemptible(), 600);
     comes(0, job().devices(3), 10 * kHour_s);

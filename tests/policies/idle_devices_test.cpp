@@ -9,50 +9,25 @@
 #include <utility>
 #include <vector>
 
-#include "tests/policies/ask.hpp"
+#include "tests/policies/played_jobs.hpp"
 #include "tests/support/fake_rehearsal.hpp"
-#include "tests/support/fake_run.hpp"
 
 namespace orrery {
 namespace {
 
-using testing::Arrival;
-using testing::FakeCluster;
-using testing::FakeRun;
 using testing::job;
-using testing::JobBuilder;
 
-constexpr std::int64_t kMinute_s = 60;
-constexpr std::int64_t kHour_s = 3600;
+using testing::kHour_s;
+using testing::kMinute_s;
 
 /// A policy, a cluster and jobs that come and run.
-class EveryPolicy : public ::testing::TestWithParam<std::string_view> {
+class EveryPolicy : public testing::PlayedJobs,
+                    public ::testing::WithParamInterface<std::string_view> {
  protected:
-  EveryPolicy()
-      : policy_(policies::make_policy(GetParam(),
-                                      {.rehearsal = std::make_shared<testing::FakeRehearsal>()})
-                    .value()) {}
-
-  /// The job's number. Jobs are submitted in order of time.
-  JobId comes(std::int64_t at_s, JobBuilder builder, std::int64_t runs_s) {
-    arrivals_.push_back({Instant::zero() + Duration::seconds(at_s),
-                         builder.estimate(runs_s).spec(),
-                         static_cast<double>(runs_s),
-                         {}});
-    return JobId{static_cast<std::uint32_t>(arrivals_.size() - 1)};
-  }
-
-  void run_until(std::int64_t at_s) {
-    if (run_ == nullptr) run_ = std::make_unique<FakeRun>(std::move(cluster_), arrivals_);
-    while (run_->step(*policy_, Instant::zero() + Duration::seconds(at_s))) continue;
-    EXPECT_TRUE(run_->cluster().violations().empty());
-  }
-
-  FakeCluster& cluster() { return run_->cluster(); }
-
-  bool has_started(JobId id) {
-    return cluster().row(id).holds || is_final(cluster().row(id).phase) ||
-           cluster().row(id).attained_us > 0;
+  EveryPolicy() {
+    policy_ =
+        policies::make_policy(GetParam(), {.rehearsal = std::make_shared<testing::FakeRehearsal>()})
+            .value();
   }
 
   /// The first job's node takes nothing new from half an hour on; the next job comes after an hour.
@@ -71,11 +46,6 @@ class EveryPolicy : public ::testing::TestWithParam<std::string_view> {
   static bool is_exempt(const std::map<std::string_view, std::string_view>& because) {
     return because.contains(GetParam());
   }
-
-  std::unique_ptr<Policy> policy_;
-  FakeCluster cluster_;
-  std::vector<Arrival> arrivals_;
-  std::unique_ptr<FakeRun> run_;
 };
 
 const std::map<std::string_view, std::string_view> kStopsAtTheFirst{
@@ -151,12 +121,10 @@ TEST_P(EveryPolicy, AJobOnAClosedNodeGoesOnAndTheOthersAreShared) {
     policy_ =
         policies::make_policy(GetParam(), {.rehearsal = std::make_shared<testing::FakeRehearsal>()})
             .value();
-    cluster_ = {};
-    arrivals_.clear();
-    run_ = nullptr;
+    begin_anew();
     cluster_.add_nodes(2, 4);
     const auto of_four = [&] {
-      JobBuilder four = job().replicas(4);
+      testing::JobBuilder four = job().replicas(4);
       return preemptible ? four.preemptible() : four;
     };
     const JobId first = comes(0, of_four(), 10 * kHour_s);

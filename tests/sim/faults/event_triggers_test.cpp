@@ -140,7 +140,7 @@ TEST(EventTriggers, NodesOrdersAndOtherFaults) {
   EXPECT_EQ(at[3], 60);
   EXPECT_THAT(struck, testing::UnorderedElementsAre(0, 1, 2, 3, 4)) << "no leader changes";
   EXPECT_THAT(outcome.remarks,
-              ElementsAre("faults[5] never struck: its event (epoch) came 0 times, 1 are needed"));
+              ElementsAre("faults[5] never struck: its event (epoch) came 0 of 1 times"));
 }
 
 }  // namespace
