@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "sim/rehearsal/size_rates.hpp"
 #include "sim/rehearsal/work_follow.hpp"
 
 namespace orrery::sim {
@@ -41,37 +41,11 @@ double units_to_end(const WorkFollow& follow) {
                  [&](double candidate) { return std::abs(candidate - units) / rate <= 0.4e-9; });
 }
 
-void set_rates(scenarios::WorkSpec& work,
-               const std::map<std::int32_t, double>& rates,
-               const JobSpec& spec,
-               bool& assumed) {
-  const auto& [size, rate] = *rates.begin();
-  work.base_replicas = size;
-  work.base_rate = rate;
-  work.scaling = scenarios::ScalingKind::Linear;
+void set_speeds(JobTruth& truth, const std::map<std::int32_t, double>& rates, const JobSpec& spec) {
+  set_rates(truth.job.work, rates, spec);
   const RoleSpec& role = spec.roles[elastic_role(spec).index()];
-  const std::int32_t most = rates.rbegin()->first;
-  assumed = role.min_replicas < size || role.max_replicas > most;
-  if (rates.size() == 1) return;
-  work.scaling = scenarios::ScalingKind::Table;
-  if (size > 1) work.table.push_back({1, 1.0 / size});
-  for (const auto& [replicas, each] : rates) {
-    // base_rate * throughput has to give the rate to the last bit.
-    double throughput = each / rate;
-    if (rate * throughput != each)
-      for (const double toward : {0.0, std::numeric_limits<double>::max()}) {
-        const double near = std::nextafter(throughput, toward);
-        if (rate * near == each) throughput = near;
-      }
-    work.table.push_back({replicas, throughput});
-  }
-  if (role.max_replicas <= most) return;
-  // Beyond what was seen it goes on as between the two largest sizes.
-  const scenarios::ScalingPoint& last = work.table.back();
-  const scenarios::ScalingPoint& before = work.table[work.table.size() - 2];
-  const double slope = (last.throughput - before.throughput) / (last.replicas - before.replicas);
-  const double more = std::max(0.0, slope) * (role.max_replicas - most);
-  work.table.push_back({role.max_replicas, last.throughput + more});
+  truth.sizes_assumed =
+      role.min_replicas < rates.begin()->first || role.max_replicas > rates.rbegin()->first;
 }
 
 /// Lives that end other than by order. What ended with all work done ends so again.
@@ -262,17 +236,17 @@ class TruthMaker {
       std::map<std::int32_t, double> rates;
       const std::int32_t size = std::max(1, follow.last_size());
       rates[size] = follow.last_rate() > 0 ? follow.last_rate() : 1;
-      set_rates(work, rates, *job.spec, truth.sizes_assumed);
+      set_speeds(truth, rates, *job.spec);
     } else if (follow.is_exact()) {
       truth.known = WorkKnown::Observed;
       work.units = units_to_end(follow);
-      set_rates(work, follow.rates(), *job.spec, truth.sizes_assumed);
+      set_speeds(truth, follow.rates(), *job.spec);
     } else {
       truth.known = WorkKnown::Averaged;
       std::map<std::int32_t, double> rates = follow.mean_rates();
       if (rates.empty()) rates = follow.rates();
       work.units = follow.done();
-      set_rates(work, rates, *job.spec, truth.sizes_assumed);
+      set_speeds(truth, rates, *job.spec);
     }
     if (work.units <= 0) work.units = 1e-9;  // It ended as soon as it began.
   }
@@ -288,7 +262,7 @@ class TruthMaker {
     std::map<std::int32_t, double> rates = follow.is_exact() ? follow.rates() : follow.mean_rates();
     const RoleSpec& role = job.spec->roles[elastic_role(*job.spec).index()];
     if (rates.empty()) rates[std::max(1, role.min_replicas)] = 1;
-    set_rates(truth.job.work, rates, *job.spec, truth.sizes_assumed);
+    set_speeds(truth, rates, *job.spec);
     truth.job.work.units = unfinished_units(job, follow, rates, truth.known);
   }
 

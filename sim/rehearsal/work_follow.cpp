@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/rehearsal/size_rates.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -48,6 +50,7 @@ WorkFollow::WorkFollow(const RecordedRun& run,
     : run_(run), job_(job), pause_(pause), habits_(habits), losses_(losses) {
   find_rates();
   reports_ = !rates_.empty();
+  if (reports_) set_rates(speeds_, rates_, *job_.spec);
   if (const auto all = said_in_all()) said_ = *all;
 }
 
@@ -115,8 +118,7 @@ double WorkFollow::rate_at(std::int32_t size) const {
   if (known != rates_.end()) return known->second;
   // Without any report one second with the first size is one unit.
   if (rates_.empty()) return static_cast<double>(size) / std::max(1, first_size_);
-  const auto& [some, rate] = *rates_.begin();
-  return rate * size / some;
+  return rate_of(speeds_, size);
 }
 
 void WorkFollow::advance(Instant to) {

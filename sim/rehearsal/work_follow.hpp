@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "scenarios/language/spec/work.hpp"
 #include "sim/rehearsal/recorded_run.hpp"
 
 namespace orrery::sim {
@@ -118,6 +119,7 @@ class WorkFollow {
   WorkHabits habits_;
   Losses* losses_;
   std::map<std::int32_t, double> rates_;
+  scenarios::WorkSpec speeds_;  ///< By `rates_`, of all sizes; only where there are any.
   std::map<std::int32_t, double> gained_at_;
   std::map<std::int32_t, double> seconds_at_;
   bool reports_ = false;

@@ -257,6 +257,27 @@ faults:
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
 
+TEST(WhatIf, ASizeOfWhichNoRateWasToldLiesBetweenItsNeighbours) {
+  MemoryStore store;
+  record(R"(
+cluster: {nodes: 1, gpus_per_node: 8}
+jobs:
+  - name: grows
+    replicas: 1
+    recovery: worker
+    work: {units: 80, scaling: {table: {1: 1, 5: 3, 6: 3}}}
+requests:
+  - {at: 10s, job: grows, scale: {set: 5}}
+faults:
+  - {at: 14s, kind: crash, job: grows, role: worker, local: 2}
+)",
+         store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
+  EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
 TEST(WhatIf, WhereNothingWasSavedNothingIsRestored) {
   MemoryStore store;
   record(R"(
