@@ -25,7 +25,10 @@ std::vector<QueueUse> queue_wants(const State& state,
                                   const QueueTree& tree,
                                   const QueueLoads& loads,
                                   const QueueScale& scale) {
-  if (state.quotas.empty() && !tree.may_bar()) return loads.wants(scale);
+  // Where all devices are there, what waits is no more than the cluster has, or infeasible.
+  const bool all_there =
+      !scale.cpu && !scale.memory && state.ledger.devices_usable() == state.ledger.devices_total();
+  if (state.quotas.empty() && !tree.may_bar() && all_there) return loads.wants(scale);
   const bool sizes_jobs = tree.spec().sizes_jobs;
   VainWants vain(loads, scale);
   const auto allowed = [&](const QueueJob& known, const JobState& job) {

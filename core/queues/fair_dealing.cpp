@@ -14,14 +14,19 @@ class Dealing {
       : claims_(claims),
         available_(available),
         base_(claims.size(), 0),
+        floor_(claims.size(), 0),
         has_(claims.size(), 0),
         most_(claims.size(), 0),
         weight_(claims.size(), 0),
         rises_(claims.size(), false) {}
 
-  /// Raises those with a weight from what they have to at most `most_`, in proportion to weights.
+  /// Gains are counted from what claims have now on.
+  void count_gains_from_here() { base_ = has_; }
+
+  /// Raises those with a weight to at most `most_`, so that gains are in proportion to weights.
+  /// Nobody gets less than before: who has gained more than that waits for the others.
   void fill() {
-    base_ = has_;
+    floor_ = has_;
     scale_ = 0;
     active_.clear();
     for (std::size_t i = 0; i < claims_.size(); ++i)
@@ -50,14 +55,15 @@ class Dealing {
     return most;
   }
 
-  // What a claim has when one of weight `scale_` has gained `level`.
+  // What a claim has when one of weight `scale_` that had nothing before has gained `level`.
   std::int64_t at_level(std::size_t i, std::int64_t level) const {
     // Dealing is for the most part this division; in 128 bits it takes ten times as long.
     std::int64_t product = 0;
     const Wide gain = __builtin_mul_overflow(weight_[i], level, &product)
                           ? static_cast<Wide>(weight_[i]) * level / scale_
                           : product / scale_;
-    return static_cast<std::int64_t>(std::min<Wide>(most_[i], base_[i] + gain));
+    return std::max(floor_[i],
+                    static_cast<std::int64_t>(std::min<Wide>(most_[i], base_[i] + gain)));
   }
 
   // Rounded up. At most 10^13 times a million: less than 2^64.
@@ -139,7 +145,8 @@ class Dealing {
 
   std::span<const ShareClaim> claims_;
   const QueueVector& available_;
-  std::vector<std::int64_t> base_;
+  std::vector<std::int64_t> base_;   ///< From where gains are counted.
+  std::vector<std::int64_t> floor_;  ///< Had before this round.
   std::vector<std::int64_t> has_;
   std::vector<std::int64_t> most_;
   std::vector<std::int64_t> weight_;
@@ -160,6 +167,7 @@ std::vector<std::int64_t> deal_shares(std::span<const ShareClaim> claims,
   };
   const auto guaranteed = [](const ShareClaim& c) { return c.guaranteed; };
   round(guaranteed, guaranteed);
+  dealing.count_gains_from_here();
   round([](const ShareClaim& c) { return c.ahead > c.guaranteed ? 1 : 0; },
         [](const ShareClaim& c) { return std::max(c.ahead, c.guaranteed); });
   std::vector<std::int32_t> classes;

@@ -179,9 +179,11 @@ bool QueueLoads::is_barred(const QueueScale& scale,
   if (const auto keeps = block(scale, job, gang);
       keeps && (keeps->cause == QueueCause::Guarantee || keeps->queue == job.queue))
     return true;
-  // Other queues may give way below a limit that they have in common, if it is wide enough at all.
+  // Other queues may give way below a limit that they have in common, if it is wide enough at all,
+  // as the cluster has to be.
   const std::int64_t alone = scale.dominant(gang);
   const std::int64_t total = scale.total();
+  if (alone > total) return true;
   for (std::uint32_t queue = tree_.node(job.queue).parent; queue != 0;
        queue = tree_.node(queue).parent)
     if (alone > tree_.most(queue, total) || alone > tree_.user_most(queue, job.user, total))

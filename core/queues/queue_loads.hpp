@@ -97,8 +97,9 @@ class QueueLoads {
                                   const QueueUse& more) const;
 
   /// Whether nothing that jobs of other queues gave up would let the waiting job start: a limit of
-  /// its own queue, or of its user there, keeps it, or a limit above that is less than `gang`
-  /// alone, or, where it cannot be taken from, what is guaranteed to others.
+  /// its own queue, or of its user there, keeps it, or `gang` alone is more than a limit above or
+  /// than the cluster has now, or, where it cannot be taken from, what is guaranteed to others
+  /// keeps it.
   bool is_barred(const QueueScale& scale, const QueueJob& job, const QueueUse& gang) const;
 
  private:

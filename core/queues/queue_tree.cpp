@@ -105,10 +105,13 @@ class Sharing {
                std::vector<std::int64_t>& dealt) const {
     std::vector<ShareClaim> due = claims;
     for (std::size_t i = 0; i < due.size(); ++i) {
-      const std::int64_t least = std::max(due[i].guaranteed, due[i].ahead);
+      // As far as there was so much for it.
+      const std::int64_t least = std::min(dealt[i], std::max(due[i].guaranteed, due[i].ahead));
       const std::int64_t credit = credits_[tree_.node(above).children[i]];
       due[i].most = std::clamp(dealt[i] + credit, least, std::max(least, claims[i].most));
       due[i].weight = std::max<std::int64_t>(1, due[i].most - least);
+      due[i].guaranteed = least;
+      due[i].ahead = 0;
     }
     dealt = deal_shares(due, available);
     for (std::size_t i = 0; i < due.size(); ++i) {

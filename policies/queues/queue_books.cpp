@@ -191,18 +191,31 @@ bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more, std::ui
   return true;
 }
 
-bool QueueBooks::owes(std::uint32_t other, std::uint32_t claimant) const {
+// Whether the queue alone holds what it may have to give to the claimant.
+bool QueueBooks::owes_itself(std::uint32_t queue,
+                             std::uint32_t claimant,
+                             bool guaranteed,
+                             std::int64_t at_once) const {
+  if (claimant == turn()) return used(queue) > guarantee(queue);
+  if (guaranteed && used(queue) > std::max(guarantee(queue), fair_[queue]) + slack(queue))
+    return true;
+  return is_beyond(queue) && (guaranteed || used(queue) - at_once / 2 >= share(queue));
+}
+
+bool QueueBooks::owes(std::uint32_t other,
+                      std::uint32_t claimant,
+                      bool guaranteed,
+                      std::int64_t at_once) const {
   const auto is_above_claimant = [&](std::uint32_t queue) {
     for (std::uint32_t at = claimant; at != 0; at = tree_.node(at).parent)
       if (at == queue) return true;
     return queue == 0;
   };
   if (other == claimant) return false;
-  const bool has_turn = claimant == turn();
   std::uint32_t queue = other;
   for (; !is_above_claimant(queue); queue = tree_.node(queue).parent)
-    if (has_turn ? used(queue) <= guarantee(queue) : !is_beyond(queue)) return false;
-  if (has_turn) return true;
+    if (!owes_itself(queue, claimant, guaranteed, at_once)) return false;
+  if (claimant == turn()) return true;
   for (std::uint32_t at = claimant; at != queue; at = tree_.node(at).parent)
     if (used(at) >= share(at) - slack(at)) return false;
   return true;

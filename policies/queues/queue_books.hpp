@@ -100,8 +100,13 @@ class QueueBooks {
 
   /// Whether the other queue, and each above it up to where the claimant's way joins, holds more
   /// than its share, while all on the claimant's way hold less. For a turn all owe what they have
-  /// beyond their guarantees.
-  bool owes(std::uint32_t other, std::uint32_t claimant) const;
+  /// beyond their guarantees; for what is `guaranteed` to the claimant a turn shields nobody. Else
+  /// nobody owes `at_once`, in the scale's units, without which it would be further behind its
+  /// share than it is beyond it now: a wide job would go for a fraction of it.
+  bool owes(std::uint32_t other,
+            std::uint32_t claimant,
+            bool guaranteed,
+            std::int64_t at_once = 0) const;
 
   /// Whether so much more is guaranteed to the queue, or to one above it.
   bool guarantees(std::uint32_t queue, const QueueUse& more) const;
@@ -132,6 +137,10 @@ class QueueBooks {
   void rebuild(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void forget(JobId id);
+  bool owes_itself(std::uint32_t queue,
+                   std::uint32_t claimant,
+                   bool guaranteed,
+                   std::int64_t at_once) const;
   void sum_wants(const ClusterView& view);
   void deal();
   void pass(Instant now);

@@ -16,6 +16,9 @@ constexpr int kLookedAt = 16;
 // and those that are passed over on the way, since a limit keeps them from running.
 constexpr int kPassedOver = 256;
 
+// A turn lasts a thousand times `patience` at most while its job waits.
+constexpr int kDoubledMost = 10;
+
 QueueUse gang_use(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);
   return use_at(job.row, job.spec, job.row.min_replicas);
@@ -31,8 +34,10 @@ bool QueueReclaim::may_claim(const QueueBooks& books, std::uint32_t leaf) {
 }
 
 bool QueueReclaim::limits_let_run(const ClusterView& view, const QueueBooks& books, JobId id) {
-  return view.quota_allows(id, view.row(id).gang_devices()) &&
-         !books.loads().block(books.scale(), books.job(id), gang_use(view, id));
+  const QueueUse gang = gang_use(view, id);
+  return books.scale().dominant(gang) <= books.scale().total() &&
+         view.quota_allows(id, view.row(id).gang_devices()) &&
+         !books.loads().block(books.scale(), books.job(id), gang);
 }
 
 JobId QueueReclaim::first_waiting(const ClusterView& view,
@@ -55,15 +60,27 @@ void QueueReclaim::end_turn(QueueBooks& books) {
   turn_until_ = Instant::never();
 }
 
+// Nobody knows whether what the job waits for, such as the end of fixed jobs or a node, will come.
+// So each turn in vain lets others have theirs, and the next one lasts twice as long: a job that
+// can start when enough has ended does so in the end.
+Instant QueueReclaim::waits_until(const QueueBooks& books, Instant now) const {
+  const auto found = in_vain_.find(turn_job_);
+  const int times = found == in_vain_.end() ? 0 : std::min(found->second, kDoubledMost);
+  return now + books.tree().spec().patience * (std::int64_t{1} << times);
+}
+
 // Whether the turn that was given goes on; until its job has run for `patience`, the queue keeps
 // what it holds of what it was given with the turn, and gets no more by it.
 bool QueueReclaim::keep_turn(const ClusterView& view, QueueBooks& books) {
   if (books.turn() == 0) return false;
   const QueueJob* job = books.find(turn_job_);
-  const bool lives = job != nullptr && job->queue == books.turn() && (job->waits || job->holds);
+  const bool lives = job != nullptr && job->queue == books.turn() &&
+                     (job->holds || (job->waits && limits_let_run(view, books, turn_job_)));
   if (lives && job->holds && turn_until_.is_never())
     turn_until_ = view.now() + books.tree().spec().patience;
-  if (!lives || view.now() >= turn_until_) {
+  const bool in_vain = lives && job->waits && view.now() >= turn_waits_until_;
+  if (in_vain) ++in_vain_[turn_job_];
+  if (!lives || in_vain || view.now() >= turn_until_) {
     end_turn(books);
     return false;
   }
@@ -76,6 +93,10 @@ bool QueueReclaim::keep_turn(const ClusterView& view, QueueBooks& books) {
 void QueueReclaim::track(const ClusterView& view, QueueBooks& books) {
   std::erase_if(kept_until_, [&](const auto& kept) {
     return view.now() >= kept.second || books.find(kept.first) == nullptr;
+  });
+  std::erase_if(in_vain_, [&](const auto& job) {
+    const QueueJob* known = books.find(job.first);
+    return known == nullptr || !known->waits;
   });
   if (keep_turn(view, books)) return;
   std::uint32_t longest = 0;
@@ -94,6 +115,7 @@ void QueueReclaim::track(const ClusterView& view, QueueBooks& books) {
   }
   if (longest == 0) return;
   turn_job_ = first_waiting(view, books, longest);
+  turn_waits_until_ = waits_until(books, view.now());
   const std::int64_t gang = books.scale().dominant(gang_use(view, turn_job_));
   books.give_turn({longest, books.used(longest) + gang});
 }
@@ -236,7 +258,7 @@ void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
     const std::uint32_t queue = call.books.job(victim.job).queue;
     const JobView job = call.view.job(victim.job);
     const std::int64_t unit = call.books.scale().dominant(replica_use(job));
-    while (missing >= unit && !victim.is_gone && call.books.owes(queue, leaf) &&
+    while (missing >= unit && !victim.is_gone && call.books.owes(queue, leaf, false) &&
            call.room.shrink_one(victim))
       missing -= unit;
   }
@@ -254,7 +276,7 @@ bool QueueReclaim::counts(const QueueBooks& books,
   for (std::uint32_t queue = two.queue; queue != 0; queue = books.tree().node(queue).parent)
     is_below = is_below || queue == block.queue;
   return is_below && (one.queue == two.queue ||
-                      (may_claim(books, one.queue) && books.owes(two.queue, one.queue)));
+                      (may_claim(books, one.queue) && books.owes(two.queue, one.queue, false)));
 }
 
 // The one with the most replicas beyond its least; of equal ones the first to go.
@@ -345,7 +367,13 @@ void QueueReclaim::save(ByteWriter& out) const {
     out.u32(job.value);
     out.i64(until.ns);
   }
+  out.varint(in_vain_.size());
+  for (const auto& [job, times] : in_vain_) {
+    out.u32(job.value);
+    out.varint(static_cast<std::uint64_t>(times));
+  }
   out.u32(turn_job_.value);
+  out.i64(turn_waits_until_.ns);
   out.i64(turn_until_.ns);
 }
 
@@ -360,7 +388,13 @@ void QueueReclaim::load(ByteReader& in) {
     const JobId job{in.u32()};
     kept_until_[job] = Instant{in.i64()};
   }
+  in_vain_.clear();
+  for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
+    const JobId job{in.u32()};
+    in_vain_[job] = static_cast<int>(in.varint());
+  }
   turn_job_ = JobId{in.u32()};
+  turn_waits_until_ = Instant{in.i64()};
   turn_until_ = Instant{in.i64()};
 }
 

@@ -44,7 +44,8 @@ class QueueReclaim {
   /// The first job of the queue, in its order, that could run but for room; none: there is none.
   static JobId first_waiting(const ClusterView& view, const QueueBooks& books, std::uint32_t leaf);
 
-  /// Whether quotas, and the limits of queues and of their users, let a job that waits run.
+  /// Whether quotas, the limits of queues and of their users, and what the cluster has now let a
+  /// job that waits run.
   static bool limits_let_run(const ClusterView& view, const QueueBooks& books, JobId id);
 
   void save(ByteWriter& out) const;
@@ -75,11 +76,14 @@ class QueueReclaim {
   static void claim_below_limits(Call& call, std::uint32_t leaf);
 
   void end_turn(QueueBooks& books);
+  Instant waits_until(const QueueBooks& books, Instant now) const;
   bool keep_turn(const ClusterView& view, QueueBooks& books);
 
   std::map<std::uint32_t, Instant> behind_since_;
   std::map<JobId, Instant> kept_until_;  ///< Of jobs that others gave way to.
+  std::map<JobId, int> in_vain_;         ///< How many turns of a job that waits it has not used.
   JobId turn_job_ = JobId::none();
+  Instant turn_waits_until_;               ///< Unless its job runs by then.
   Instant turn_until_ = Instant::never();  ///< Never: its job does not run yet.
 };
 

@@ -58,9 +58,19 @@ bool QueueRoom::shrink_one(Victim& victim) {
   return true;
 }
 
-bool QueueRoom::may_give(const Victim& victim, JobId id) const {
+bool QueueRoom::may_give(const Victim& victim,
+                         JobId id,
+                         bool guaranteed,
+                         std::int64_t at_once) const {
   return !victim.is_gone && !victim.is_moved &&
-         books_.owes(books_.job(victim.job).queue, books_.job(id).queue);
+         books_.owes(books_.job(victim.job).queue, books_.job(id).queue, guaranteed, at_once);
+}
+
+bool QueueRoom::may_go(const Victim& victim, JobId id, bool guaranteed) const {
+  if (victim.is_kept && !guaranteed) return false;
+  const JobView job = view_.job(victim.job);
+  const QueueUse all = use_at(job.row, job.spec, victim.replicas);
+  return may_give(victim, id, guaranteed, books_.scale().dominant(all));
 }
 
 void QueueRoom::take_whole(Victim& victim) {
@@ -164,7 +174,7 @@ bool QueueRoom::take_one(JobId id, bool guaranteed, std::vector<NodeCount>& node
   const JobView job = view_.job(id);
   for (Victim& victim : victims_) {
     if (is_exhausted()) return false;
-    if ((victim.is_kept && !guaranteed) || !may_give(victim, id)) continue;
+    if (!may_go(victim, id, guaranteed)) continue;
     const std::size_t mark = trial_.mark();
     const std::size_t held = books_.held();
     take_whole(victim);
@@ -180,12 +190,12 @@ bool QueueRoom::make_room(JobId id, bool guaranteed, std::vector<NodeCount>& nod
   const JobView job = view_.job(id);
   if (make_place(job, nodes)) return true;
   for (Victim& victim : victims_)
-    while (may_give(victim, id) && shrink_one(victim))
+    while (may_give(victim, id, guaranteed) && shrink_one(victim))
       if (fits(job, nodes)) return true;
   if (take_one(id, guaranteed, nodes)) return true;
   std::vector<std::size_t> taken;
   for (std::size_t i = 0; i < victims_.size() && !is_exhausted(); ++i) {
-    if ((victims_[i].is_kept && !guaranteed) || !may_give(victims_[i], id)) continue;
+    if (!may_go(victims_[i], id, guaranteed)) continue;
     take_whole(victims_[i]);
     taken.push_back(i);
     if (!fits(job, nodes) && !make_place(job, nodes)) continue;

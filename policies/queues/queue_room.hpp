@@ -83,7 +83,8 @@ class QueueRoom {
  private:
   static constexpr int kTriesMax = 2000;
 
-  bool may_give(const Victim& victim, JobId id) const;
+  bool may_give(const Victim& victim, JobId id, bool guaranteed, std::int64_t at_once = 0) const;
+  bool may_go(const Victim& victim, JobId id, bool guaranteed) const;
   void take_whole(Victim& victim);
   bool put_back(Victim& victim);
   bool make_place(const JobView& job, std::vector<NodeCount>& nodes);

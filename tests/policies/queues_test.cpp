@@ -2,6 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/queues/queue_text.hpp"
+#include "policies/queues/queue_books.hpp"
 #include "policies/registry.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/support/fake_view.hpp"
@@ -361,8 +368,8 @@ TEST_P(QueuesInTurn, AreGivenOneJobMoreAndNotTheCluster) {
     most = std::max(most, held("a"));
     sum += held("a");
   }
-  // With a turn it is entitled to 6, and by its weight to a quarter of the rest, which its last job
-  // may cross.
+  // It is entitled to 6 with a turn, and to as much with what it is owed; its last job may cross
+  // it.
   EXPECT_LE(most, 9);
   EXPECT_NEAR(static_cast<double>(sum) / 240, 4, 0.2);
 }
@@ -370,6 +377,107 @@ TEST_P(QueuesInTurn, AreGivenOneJobMoreAndNotTheCluster) {
 INSTANTIATE_TEST_SUITE_P(Policies,
                          QueuesInTurn,
                          ::testing::Values("fifo", "fit", "las", "easy", "orrery"));
+
+TEST_P(QueuesInTurn, MoveOneDeviceAtATime) {
+  use(GetParam(), "patience=1800s; a; b; c");
+  const std::vector<std::string> queues{"a", "b", "c"};
+  for (const std::string& queue : queues) submit(16, in(queue).preemptible());
+  for (int minute = 0; minute < 60; ++minute) pass(60);
+  std::int32_t gained = 0;
+  for (int minute = 60; minute < 1440; ++minute) {
+    std::map<std::string, std::int32_t> before;
+    for (const std::string& queue : queues) before[queue] = held(queue);
+    pass(60);
+    for (const std::string& queue : queues) {
+      EXPECT_GE(held(queue), 4) << "minute " << minute;
+      EXPECT_LE(held(queue), 7) << "minute " << minute;
+      gained += std::max(0, held(queue) - before[queue]);
+    }
+  }
+  EXPECT_LE(gained, 1380 / 20) << "shares are 5 and a third";
+}
+
+// Of two queues whose jobs are of 16 and of one device, the wide one would come and go with each
+// device that the other one misses.
+TEST_F(Queues, AWideJobDoesNotGoForAFractionOfIt) {
+  use("fifo", "patience=1800s; a weight=15; b");
+  const JobBuilder long_one = job().preemptible().estimate(10'000'000);
+  const JobId wide = submit(1, JobBuilder(long_one).group("a").devices(8).replicas(2)).front();
+  submit(16, JobBuilder(long_one).group("b"));
+  std::int64_t minutes = 0;
+  for (int minute = 0; minute < 4800; ++minute) {
+    pass(60);
+    minutes += cluster_.replicas(wide) == 2 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(minutes) / 4800, 15.0 / 16, 0.01);
+  EXPECT_LE(cluster_.row(wide).preemptions, 4800 / (30 * 16));
+}
+
+TEST_F(Queues, AJobThatIsWiderThanWhatIsLeftOfTheClusterStopsNobody) {
+  use("fifo", "patience=600s; a; b");
+  cluster_.set_usable(NodeId{1}, false);
+  const JobId wide = submit(1, in("a").devices(8).replicas(2)).front();
+  for (int minute = 0; minute < 120; ++minute) pass(60);
+  const JobId small = submit(1, in("b").devices(8)).front();
+  EXPECT_EQ(cluster_.replicas(small), 1);
+  cluster_.end_now(small);
+  cluster_.set_usable(NodeId{1}, true);
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 2);
+}
+
+TEST_F(Queues, ATurnEndsWhereItsJobMayBorrowNoLonger) {
+  use("fifo", "patience=300s; owner guarantee=1; wide; small");
+  const JobId run = submit(1, in("owner")).front();
+  const JobId never = submit(1, in("wide").devices(8).replicas(2)).front();
+  for (int minute = 0; minute < 30; ++minute) pass(60);
+  cluster_.end_now(run);
+  for (int minute = 0; minute < 30; ++minute) pass(60);
+  const JobId other = submit(1, in("small").devices(8)).front();
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(other), 1) << "nobody else asks for what is idle";
+  EXPECT_EQ(cluster_.replicas(never), 0) << "a device is guaranteed to another queue";
+}
+
+// A fixed job runs for a day, so that the turns of the gang are in vain until then.
+TEST_F(Queues, TurnsInVainLetOthersHaveTheirsUntilTheyAreLongEnough) {
+  use("fifo", "patience=600s; a; b; c");
+  const JobId day = submit(1, in("a")).front();
+  const JobId gang = submit(1, in("b").devices(8).replicas(2)).front();
+  int ran = 0;
+  for (int minute = 0; minute < 2880 && cluster_.replicas(gang) == 0; ++minute) {
+    // More than the share of its queue.
+    if (held("c") == 0 && minute % 60 == 0) submit(1, in("c").devices(7));
+    if (minute == 1440) cluster_.end_now(day);
+    pass(60);
+    for (const JobId id : cluster_.holding())
+      if (*cluster_.job(id).spec.group == "c" &&
+          cluster_.now() - cluster_.row(id).allocated_at >= Duration::seconds(900)) {
+        cluster_.end_now(id);
+        ++ran;
+        break;
+      }
+  }
+  EXPECT_EQ(cluster_.replicas(gang), 2) << "a turn is long enough in the end";
+  EXPECT_GE(ran, 6) << "others had theirs meanwhile";
+}
+
+TEST_F(Queues, ATurnShieldsNothingFromWhatIsGuaranteedToOthers) {
+  use("fifo", "own guarantee=4; b; c weight=2");
+  submit(12, in("b").preemptible());
+  submit(12, in("c").preemptible());
+  submit(1, in("own").devices(4));
+  policies::QueueBooks books(parsed_queues("own guarantee=4; b; c weight=2").value());
+  books.begin(cluster_);
+  const std::uint32_t own = books.tree().queue_of("own");
+  const std::uint32_t b = books.tree().queue_of("b");
+  ASSERT_EQ(books.used(b), 12'000);
+  EXPECT_TRUE(books.owes(b, own, false));
+  books.give_turn({b, 16'000});
+  EXPECT_EQ(books.share(b), 12'000);
+  EXPECT_FALSE(books.owes(b, own, false)) << "what it has for its turn";
+  EXPECT_TRUE(books.owes(b, own, true)) << "more than it is entitled to without";
+}
 
 TEST_F(Queues, TheMeanOfUseIsTheShareThoughJobsAreWide) {
   use("fifo", "a weight=3; b weight=2");

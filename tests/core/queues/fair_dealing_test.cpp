@@ -18,15 +18,19 @@ using ::testing::ElementsAre;
 constexpr std::int64_t kUnit = 1'000'000;
 
 /// The definition: each unit goes to the one whose gain over its weight is the least with it, as
-/// long as all that it takes is there.
+/// long as all that it takes is there. Gains are what is had beside what is guaranteed.
 class UnitByUnit {
  public:
   UnitByUnit(std::vector<ShareClaim> claims, QueueVector available)
-      : claims_(std::move(claims)), available_(available), has_(claims_.size(), 0) {}
+      : claims_(std::move(claims)),
+        available_(available),
+        base_(claims_.size(), 0),
+        has_(claims_.size(), 0) {}
 
   std::vector<std::int64_t> run() {
     fill([](const ShareClaim& c) { return c.guaranteed; },
          [](const ShareClaim& c) { return c.guaranteed; });
+    base_ = has_;
     fill([](const ShareClaim& c) { return c.ahead > c.guaranteed ? 1 : 0; },
          [](const ShareClaim& c) { return std::max(c.ahead, c.guaranteed); });
     for (std::int32_t priority = 9; priority >= -9; --priority)
@@ -41,14 +45,13 @@ class UnitByUnit {
   using Of = std::function<std::int64_t(const ShareClaim&)>;
 
   void fill(const Of& weight, const Of& most) {
-    const std::vector<std::int64_t> base = has_;
     std::vector<bool> settled(claims_.size(), false);
     while (true) {
       std::size_t next = SIZE_MAX;
       for (std::size_t i = 0; i < claims_.size(); ++i) {
         if (settled[i] || weight(claims_[i]) == 0 || has_[i] >= most(claims_[i])) continue;
-        if (next == SIZE_MAX || (has_[i] - base[i] + 1) * weight(claims_[next]) <
-                                    (has_[next] - base[next] + 1) * weight(claims_[i]))
+        if (next == SIZE_MAX || (has_[i] - base_[i] + 1) * weight(claims_[next]) <
+                                    (has_[next] - base_[next] + 1) * weight(claims_[i]))
           next = i;
       }
       if (next == SIZE_MAX) return;
@@ -71,6 +74,7 @@ class UnitByUnit {
 
   std::vector<ShareClaim> claims_;
   QueueVector available_;
+  std::vector<std::int64_t> base_;
   std::vector<std::int64_t> has_;
 };
 
@@ -130,6 +134,16 @@ TEST(FairDealing, GivesWhatIsGuaranteedFirstAndTheRestByWeight) {
   EXPECT_THAT(deal_shares(std::vector{asks(100, 1, 80), asks(100, 9, 40)}, all),
               ElementsAre(67, 33))
       << "more is guaranteed than there is: in proportion";
+}
+
+TEST(FairDealing, WhatIsGivenAheadIsThePartOfTheRest) {
+  ShareClaim ahead = asks(100, 1);
+  ahead.ahead = 34;
+  EXPECT_THAT(deal_shares(std::vector{ahead, asks(100, 1), asks(100, 1)}, {100, 100, 100}),
+              ElementsAre(34, 33, 33));
+  ahead.ahead = 60;
+  EXPECT_THAT(deal_shares(std::vector{ahead, asks(100, 1), asks(15, 1)}, {100, 100, 100}),
+              ElementsAre(60, 25, 15));
 }
 
 TEST(FairDealing, FillsTheHighestClassFirst) {

@@ -72,6 +72,7 @@ TEST_F(QueueLoadsTest, AJobIsBarredByWhatNoOtherQueueCanChange) {
   EXPECT_TRUE(barred(job("a1", "alice", 0), 1)) << "its user's limit in its own queue";
   EXPECT_FALSE(barred(job("a1", "carol", 0), 4)) << "a2 may give way below the limit of both";
   EXPECT_TRUE(barred(job("a2", "carol", 0), 11)) << "the limit above is less than it alone";
+  EXPECT_TRUE(barred(job("b", "bob", 0), 17)) << "the cluster has 16 devices now";
   EXPECT_TRUE(barred(job("default", "bob", 0, true), 9))
       << "it may not borrow what is guaranteed to b";
 }
