@@ -224,6 +224,8 @@ class TruthMaker {
     truth.job.waits_for_all = habits_[i].waits_for_all;
     if (firsts_[i] && *firsts_[i] != out_.timing.start)
       truth.job.times.edit().ready_after = *firsts_[i];
+    if (job.is_up_by_running)
+      truth.job.times.edit().hello_after = usual(job.hellos).value_or(Duration::forever());
     if (auto lives = lives_of(job); !lives.empty()) truth.job.lives.edit() = std::move(lives);
     WorkFollow follow = follow_of(i, nullptr);
     follow.run();

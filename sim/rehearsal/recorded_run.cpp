@@ -23,6 +23,7 @@ struct OpenLife {
   std::int32_t number = 0;  ///< Once it is ready: its own of WorkerLife.
   Instant ordered;
   Instant ready = Instant::never();
+  bool awaits_hello = false;         ///< It is up by running.
   Instant asked = Instant::never();  ///< To stop.
 };
 
@@ -154,9 +155,9 @@ class RunReader {
     }
   }
 
-  static OpenLife* life_of(JobFollow& job, const WorkersChanged& report, Rank rank) {
+  static OpenLife* life_of(JobFollow& job, Incarnation incarnation, Rank birth_rank) {
     for (OpenLife& life : job.open)
-      if (life.incarnation == report.incarnation && life.birth_rank == rank) return &life;
+      if (life.incarnation == incarnation && life.birth_rank == birth_rank) return &life;
     return nullptr;
   }
 
@@ -167,12 +168,10 @@ class RunReader {
     const bool up = report.fact == WorkerFact::Ready || report.fact == WorkerFact::Running;
     for (std::uint32_t i = 0; i < report.count; ++i) {
       const Rank rank{report.first.value + i};
-      OpenLife* life = life_of(*job, report, rank);
+      OpenLife* life = life_of(*job, report.incarnation, rank);
       if (life == nullptr) continue;
       if (up) {
-        if (!life->ready.is_never()) continue;
-        life->ready = event.occurred_at;
-        life->number = job->lives[{life->role.value, life->local_rank}]++;
+        comes_up(*job, *life, report.fact, event.occurred_at);
         continue;
       }
       const Worker* worker =
@@ -196,6 +195,19 @@ class RunReader {
          false,
          event.occurred_at});
     job->start_ordered = Instant::never();
+  }
+
+  void comes_up(JobFollow& job, OpenLife& life, WorkerFact fact, Instant at) {
+    RecordedJob& record = out_.jobs[job.index];
+    if (life.awaits_hello && fact == WorkerFact::Ready) {
+      life.awaits_hello = false;
+      record.hellos.push_back(std::max(Duration::zero(), at - life.ready));
+    }
+    if (!life.ready.is_never()) return;
+    life.ready = at;
+    life.number = job.lives[{life.role.value, life.local_rank}]++;
+    life.awaits_hello = fact == WorkerFact::Running;
+    record.is_up_by_running = record.is_up_by_running || life.awaits_hello;
   }
 
   // It ended by itself before it was up.
@@ -403,6 +415,12 @@ class RunReader {
     JobFollow* job = follow(order.job);
     if (job == nullptr) return;
     for (const WorkerStart& start : order.workers) {
+      job->starting = start.incarnation;
+      // What a silent node did not hear is told again as it returns: the start begins then.
+      if (OpenLife* known = life_of(*job, start.incarnation, start.rank)) {
+        if (known->ready.is_never()) known->ordered = event.at;
+        continue;
+      }
       OpenLife life;
       life.birth_rank = start.rank;
       life.incarnation = start.incarnation;
@@ -410,7 +428,6 @@ class RunReader {
       life.local_rank = start.local_rank;
       life.ordered = event.at;
       job->open.push_back(life);
-      job->starting = start.incarnation;
     }
     job->start_ordered = event.at;
     out_.jobs[job->index].was_started = true;

@@ -73,6 +73,8 @@ struct RecordedJob {
   std::vector<WorkFact> facts;
   std::vector<StartSample> starts;
   std::vector<RecordedEnd> ends;
+  bool is_up_by_running = false;       ///< Some worker was up before it said hello, if it ever did.
+  std::vector<Duration> hellos;        ///< From running to hello, of those that said one.
   JobPhase phase = JobPhase::Pending;  ///< At the end of the journal.
   Reason reason = Reason::Submitted;
   Instant finished = Instant::never();

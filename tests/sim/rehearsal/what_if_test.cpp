@@ -8,42 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/rehearsal/model_runs.hpp"
+#include "tests/sim/rehearsal/what_ifs.hpp"
 
 namespace orrery::sim {
 namespace {
-
-RecordedBasis rehearsal_of(StateStore& store) {
-  auto recorded = read_recorded_run(store, "recorded", {});
-  EXPECT_TRUE(recorded) << recorded.errors().front().text();
-  RecordedBasis out{std::move(*recorded), {}};
-  out.truth = truth_of(out.recorded);
-  return out;
-}
-
-WhatIfRun what_if(const RecordedBasis& rehearsal,
-                  const std::vector<scenarios::Override>& overrides) {
-  const auto scenario = what_if_scenario(rehearsal, "recorded", "", overrides);
-  EXPECT_TRUE(scenario) << scenario.errors().front().text();
-  const auto policy = policy_of(*scenario);
-  auto run = run_what_if(rehearsal, *scenario, *policy, {});
-  EXPECT_TRUE(run);
-  return std::move(*run);
-}
-
-/// Jobs that end at another instant than recorded, in words.
-std::string changed(const RecordedBasis& rehearsal, const WhatIfRun& run) {
-  std::string out;
-  for (const JobDifference& job : differences(rehearsal, run)) {
-    if (job.recorded == nullptr || job.recorded->finished.is_never()) continue;
-    if (job.now != nullptr && job.now->finished == job.recorded->finished &&
-        job.now->started == job.recorded->started && job.now->restarts == job.recorded->restarts)
-      continue;
-    out += job.name + " ended at " + std::to_string(job.recorded->finished.ns) + ", now at " +
-           (job.now == nullptr ? "never" : std::to_string(job.now->finished.ns)) + "\n";
-  }
-  return out;
-}
 
 std::string drawn(std::uint64_t seed, const std::string& policy, const std::string& more) {
   return "seed: " + std::to_string(seed) + "\npolicy: " + policy + R"(
