@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/rehearsal/job_truth.hpp"
+#include "sim/rehearsal/standstill.hpp"
 #include "sim/rehearsal/work_follow.hpp"
 
 namespace orrery::sim {
@@ -35,6 +36,8 @@ bool failed_between(const RecordedRun& run, const RecordedJob& job, Instant from
 /// A report tells how fast work goes on from then, so what is missing at the next one stood still.
 /// It is the changes' where nothing else happened: the same workers work, none failed, no node or
 /// device was lost. A change at the instant of a report, give or take the noise, comes before it.
+/// Where the work stands still up to a report, the pause of the last change may go on behind it, so
+/// that the next one tells how long it was.
 class StandstillReader {
  public:
   StandstillReader(const RecordedRun& run,
@@ -57,7 +60,7 @@ class StandstillReader {
           break;
       }
     }
-    // Pauses of changes that follow each other closely overlap.
+    // Of several it is not certain that they were as long.
     std::vector<Duration>& pauses = out_.of(TimeKind::Rescale);
     const std::vector<Duration>& clear = single_.empty() ? several_ : single_;
     pauses.insert(pauses.end(), clear.begin(), clear.end());
@@ -74,6 +77,7 @@ class StandstillReader {
   void members(const WorkFact& fact) {
     if (!fact.any_ready) {
       from_.reset();
+      lasting_.reset();
       happened_.clear();
     } else {
       happened_.push_back(
@@ -88,6 +92,7 @@ class StandstillReader {
     // How far it had come before a failure says nothing of the time after.
     if (fact.rate <= 0) {
       from_.reset();
+      lasting_.reset();
       saved_.reset();
       return;
     }
@@ -102,23 +107,29 @@ class StandstillReader {
   /// The job had done so much by `at`.
   void look(double done, Instant at) {
     if (!from_) return;
-    std::int64_t changes = 0;
+    std::vector<Instant> changes;
+    if (lasting_) changes.push_back(*std::exchange(lasting_, std::nullopt));
+    const bool carried = !changes.empty();
     const bool tainted = std::exchange(tainted_, false);
     for (const Happened& each : happened_) {
       if (each.at >= at - noise_) continue;
-      changes += each.change ? 1 : 0;
+      if (each.change) changes.push_back(each.at);
       // Where messages take long, this may be the report that comes with the change.
       tainted_ = tainted_ || (each.change && each.at >= at - noise_ * kLateReport);
       if (each.resize && each.at > from_->at + noise_) return;
       if (each.change && each.at > from_->at + noise_) saved_.reset();
     }
-    const double worked_s = (done - from_->done) / from_->rate;
-    if (changes == 0 || tainted || tainted_ || worked_s <= noise_.in_seconds() ||
-        went_wrong(from_->at, at))
+    if (changes.empty() || tainted || tainted_ || went_wrong(from_->at, at)) return;
+    const WorkStretch stretch{from_->at, from_->rate};
+    const Duration pause = pause_of_each({&stretch, 1}, changes, done - from_->done, at);
+    if (changes.back() + pause > at - noise_) {
+      lasting_ = changes.back();
       return;
-    const Duration still = (at - from_->at) - Duration::from_seconds(worked_s);
-    (changes == 1 ? single_ : several_)
-        .push_back(Duration{std::max<std::int64_t>(0, still.ns) / changes});
+    }
+    const bool alone = changes.size() == 1;
+    // It was over by the last report, and so long at most.
+    if (alone && carried && changes.back() + pause <= from_->at + noise_) return;
+    (alone ? single_ : several_).push_back(pause);
   }
 
   bool went_wrong(Instant from, Instant to) const {
@@ -145,9 +156,10 @@ class StandstillReader {
   std::optional<WorkFact> from_;   ///< The last report, where nothing has ended the work since.
   std::optional<WorkFact> saved_;  ///< The last one that told of a checkpoint.
   std::vector<Happened> happened_;
-  std::vector<Duration> single_;   ///< Pauses of changes that stood alone between two reports,
-  std::vector<Duration> several_;  ///< and mean ones of several.
-  bool tainted_ = false;           ///< The pause of a change before `from_` may lie behind it.
+  std::vector<Duration> single_;    ///< Pauses of changes that stood alone between two reports,
+  std::vector<Duration> several_;   ///< and of several.
+  std::optional<Instant> lasting_;  ///< The last change, whose pause may end behind `from_`.
+  bool tainted_ = false;            ///< `from_` may be the report that came with a change.
   bool was_ready_ = false;
   Generation generation_;
   std::int32_t size_ = 0;

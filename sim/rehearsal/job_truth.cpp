@@ -93,14 +93,15 @@ class History {
 
 class TruthMaker {
  public:
-  explicit TruthMaker(const RecordedRun& run) : run_(run) {}
+  TruthMaker(const RecordedRun& run, std::optional<Duration> rescale_said)
+      : run_(run), rescale_said_(rescale_said) {}
 
   RunTruth make() {
     out_.jobs.resize(run_.jobs.size());
-    for (const RecordedJob& job : run_.jobs) habits_.push_back(habits_of(run_, job));
+    for (const RecordedJob& job : run_.jobs) habits_.push_back(habits_of(run_, job, rescale_said_));
     Losses pauses;
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) follow_of(i, &pauses).run();
-    out_.timing.rescale = pauses.pause();
+    out_.timing.rescale = pauses.pause(rescale_said_);
     for (std::size_t i = 0; i < run_.jobs.size(); ++i) follow_of(i, &losses_).run();
     find_start_times();
     find_checkpoints();
@@ -301,6 +302,7 @@ class TruthMaker {
   }
 
   const RecordedRun& run_;
+  std::optional<Duration> rescale_said_;
   RunTruth out_;
   std::vector<WorkHabits> habits_;  ///< [submission].
   Losses losses_;
@@ -315,7 +317,8 @@ ObservedLosses observed_losses(const RecordedRun& run, Duration rescale) {
   Losses losses;
   ObservedLosses out;
   for (std::size_t i = 0; i < run.jobs.size(); ++i) {
-    WorkFollow(run, run.jobs[i], rescale, habits_of(run, run.jobs[i]), &losses).run();
+    const WorkHabits habits = habits_of(run, run.jobs[i], std::nullopt);
+    WorkFollow(run, run.jobs[i], rescale, habits, &losses).run();
     out.job.resize(losses.lost_s.size(), i);
   }
   out.lost_s = std::move(losses.lost_s);
@@ -325,6 +328,8 @@ ObservedLosses observed_losses(const RecordedRun& run, Duration rescale) {
   return out;
 }
 
-RunTruth truth_of(const RecordedRun& run) { return TruthMaker(run).make(); }
+RunTruth truth_of(const RecordedRun& run, std::optional<Duration> rescale_said) {
+  return TruthMaker(run, rescale_said).make();
+}
 
 }  // namespace orrery::sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,9 @@ ObservedLosses observed_losses(const RecordedRun& run, Duration rescale);
 ///
 /// Starts, stops, restores and pauses take what most of those that were observed took, or the
 /// median where none is usual. After a failure without all of its work left, the time between
-/// checkpoints is the longest that fits all losses.
-RunTruth truth_of(const RecordedRun& run);
+/// checkpoints is the longest that fits all losses. `rescale_said` is the pause of a rescale where
+/// the journal does not tell it: of which no report came after one.
+RunTruth truth_of(const RecordedRun& run, std::optional<Duration> rescale_said = {});
 
 }  // namespace orrery::sim
 

@@ -124,6 +124,16 @@ Result<scenarios::Scenario> what_if_scenario(const RecordedBasis& rehearsal,
   return scenario;
 }
 
+std::optional<Duration> rescale_set_in(const scenarios::Scenario& scenario,
+                                       const std::vector<scenarios::Override>& overrides) {
+  const Duration rescale = scenario.timing.rescale;
+  for (const scenarios::Override& override : overrides)
+    if (override.path == "timing.rescale" ||
+        (override.path == "timing" && rescale > Duration::zero()))
+      return rescale;
+  return std::nullopt;
+}
+
 void forget_what_is_set(const std::vector<scenarios::Override>& overrides,
                         std::vector<Assumption>& assumed) {
   std::erase_if(assumed, [&](const Assumption& each) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ Result<scenarios::Scenario> what_if_scenario(const RecordedBasis& rehearsal,
                                              const std::string& file,
                                              const std::string& placer,
                                              const std::vector<scenarios::Override>& overrides);
+
+/// The pause of a rescale that `overrides` set in `scenario`, for truth_of; nothing: none is set.
+std::optional<Duration> rescale_set_in(const scenarios::Scenario& scenario,
+                                       const std::vector<scenarios::Override>& overrides);
 
 /// Drops what `overrides` say, so that it is assumed no longer.
 void forget_what_is_set(const std::vector<scenarios::Override>& overrides,

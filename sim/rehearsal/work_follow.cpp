@@ -19,10 +19,10 @@ constexpr double kFirstReport_s = 0.1;
 
 }  // namespace
 
-Duration Losses::pause() const {
+Duration Losses::pause(std::optional<Duration> said) const {
   Duration least;
   for (const Duration each : pauses_least) least = std::max(least, each);
-  return usual(pauses).value_or(least);
+  return usual(pauses).value_or(std::max(least, said.value_or(least)));
 }
 
 std::optional<Duration> usual(std::vector<Duration> samples) {
@@ -142,7 +142,6 @@ void WorkFollow::members(const WorkFact& fact) {
   if (!fact.whole && whole_ && !broken_) broken_ = {fact.at, done_};
   whole_ = fact.whole;
   const bool was_working = working_;
-  bool pauses_now = false;
   if (!fact.any_ready) working_ = false;
   if (!working_ && fact.whole) {
     working_ = true;
@@ -150,40 +149,41 @@ void WorkFollow::members(const WorkFact& fact) {
   }
   if (was_working && working_ && fact.generation != generation_) {
     paused_until_ = std::max(paused_until_, fact.at + pause_);
-    pause_open_ = true;
-    pause_from_ = fact.at;
-    pauses_now = true;
+    changes_.push_back(fact.at);
   } else if (working_ && !was_working) {
-    pause_open_ = false;
+    changes_.clear();
   }
   generation_ = fact.generation;
   size_ = fact.replicas;
   const bool was_going_on = was_working && goes_on_;
   goes_on_ = working_ && (fact.whole || !habits_.waits_for_all);
-  rate_ = goes_on_ ? rate_at(size_) : 0;
-  if (goes_on_ && !was_going_on && early_ > 0) rate_ = early_;
+  const bool as_told = goes_on_ && !was_going_on && early_ > 0;
+  go_at(fact.at, as_told ? early_ : goes_on_ ? rate_at(size_) : 0);
   if (goes_on_ || !fact.any_ready) early_ = 0;
-  if (pauses_now || (pause_open_ && pause_rate_ <= 0)) pause_rate_ = rate_;
+}
+
+void WorkFollow::go_at(Instant from, double rate) {
+  rate_ = rate;
+  if (stretches_.empty() || stretches_.back().rate != rate) stretches_.push_back({from, rate});
 }
 
 WorkFollow::Pause WorkFollow::pause_until(double done, Instant at) const {
-  if (!pause_open_ || at <= pause_from_) return {pause_open_};
-  if (!working_ || rate_ <= 0) return {};
+  if (changes_.empty()) return {};
+  const Instant newest = changes_.back();
+  if (!working_ || rate_ <= 0) return {newest >= at};
+  const Duration took = pause_of_each(stretches_, changes_, done - told_, at);
   // What waits for others until now may pause yet.
-  if (habits_.waits_for_all && at <= whole_at_) return {true};
-  const Instant from = std::max(as_of_, paused_until_);
-  // It stood still at the rate that it would have had then; since the change nothing else has
-  // slowed it down.
-  const double missing_s = pause_rate_ > 0 ? (expected_at(at) - done) / pause_rate_ : 0;
-  if (missing_s <= 1e-6) return {};
-  Instant still = pause_from_ + pause_;
-  if (habits_.waits_for_all) still = std::max(still, whole_at_);
-  const bool may_last = at > from && missing_s >= (at - from).in_seconds() - 1e-6;
-  return {may_last, still - pause_from_ + Duration::from_seconds(missing_s)};
+  const bool waits = habits_.waits_for_all && at <= whole_at_;
+  const bool stands = took > Duration::zero() && newest + took >= at - Duration{1'000};
+  return {newest >= at || waits || stands, took};
 }
 
+// Of pauses that are as long the last one is over last.
 void WorkFollow::note(const Pause& pause) {
-  pause_open_ = pause.may_last;
+  if (pause.may_last)
+    changes_ = {changes_.back()};
+  else
+    changes_.clear();
   if (losses_ == nullptr || pause.took == Duration::zero()) return;
   (pause.may_last ? losses_->pauses_least : losses_->pauses).push_back(pause.took);
 }
@@ -245,7 +245,7 @@ void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
         back.units <= 0 && !saved_ && may_be_back(fact) && -difference / fact.rate > kReportNoise_s;
     if (lost) {
       lose(fact, -difference, fact.at);
-      pause = {};
+      pause = {!changes_.empty() && changes_.back() >= fact.at};
     } else {
       gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;
       exact_ = false;
@@ -253,23 +253,24 @@ void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
   }
   note(pause);
   if (fact.checkpointed) saved_ = fact.done;
-  done_ = fact.done;
+  done_ = told_ = fact.done;
   told_at_ = fact.at;
   broken_.reset();
-  if (goes_on_)
-    rate_ = fact.rate;
-  else
-    early_ = fact.rate;
+  stretches_.clear();
+  go_at(fact.at, goes_on_ ? fact.rate : rate_);
+  if (!goes_on_) early_ = fact.rate;
 }
 
-WorkHabits habits_of(const RecordedRun& run, const RecordedJob& job) {
+WorkHabits habits_of(const RecordedRun& run,
+                     const RecordedJob& job,
+                     std::optional<Duration> pause_said) {
   WorkHabits out;
   std::pair<double, Duration> least{0, Duration::forever()};
   for (const WorkHabits habits :
        {WorkHabits{}, WorkHabits{true, false}, WorkHabits{false, true}, WorkHabits{true, true}}) {
     Losses seen;
     WorkFollow(run, job, Duration::zero(), habits, &seen).run();
-    const Duration pause = seen.pause();
+    const Duration pause = seen.pause(pause_said);
     WorkFollow follow(run, job, pause, habits, nullptr);
     follow.run();
     // Rounding is no difference.

@@ -9,6 +9,7 @@
 
 #include "scenarios/language/spec/work.hpp"
 #include "sim/rehearsal/recorded_run.hpp"
+#include "sim/rehearsal/standstill.hpp"
 
 namespace orrery::sim {
 
@@ -21,8 +22,8 @@ struct Losses {
   std::vector<Instant> from;           ///< The report before,
   std::vector<Instant> to;             ///< and the one after.
 
-  /// What a change costs: usually, or at least where no more is known.
-  Duration pause() const;
+  /// What a change costs: usually, else what is `said`, or at least where no more is known.
+  Duration pause(std::optional<Duration> said) const;
 };
 
 /// How a job goes on where reports do not tell.
@@ -102,7 +103,8 @@ class WorkFollow {
   double rate_at(std::int32_t size) const;
   void advance(Instant to);
   void members(const WorkFact& fact);
-  /// How long the pause that is open was, where the job had done so much by `at`.
+  void go_at(Instant from, double rate);
+  /// How long the pauses since the last report were, where the job had done so much by `at`.
   Pause pause_until(double done, Instant at) const;
   void note(const Pause& pause);
   /// `next` is the fact after the report, or null.
@@ -128,9 +130,8 @@ class WorkFollow {
   bool working_ = false;
   bool whole_ = false;
   bool goes_on_ = false;  ///< It works, and waits for nobody.
-  bool pause_open_ = false;
   double done_ = 0;
-  double pause_rate_ = 0;
+  double told_ = 0;  ///< What it had done at the last report.
   double rate_ = 0;
   double early_ = 0;  ///< Reported before all workers were ready, for when they are.
   double unexpected_s_ = 0;
@@ -141,10 +142,11 @@ class WorkFollow {
   Generation generation_;
   std::optional<double> saved_;  ///< In the last checkpoint that was told.
   std::optional<Break> broken_;
+  std::vector<WorkStretch> stretches_;  ///< Since the last report.
+  std::vector<Instant> changes_;        ///< Whose pauses may reach beyond the last report.
   Instant as_of_;
   Instant told_at_;
   Instant whole_at_;
-  Instant pause_from_;
   Instant working_since_;
   Instant paused_until_;
 };
@@ -152,10 +154,12 @@ class WorkFollow {
 /// What most samples are, else their median; nothing where there are none.
 std::optional<Duration> usual(std::vector<Duration> samples);
 
-/// The habits by which reports are least unexpected where each change of membership costs what it
-/// seems to; of several those with the shortest such pause, and then those of a job that goes on
-/// with the workers that are left, each size at a rate of its own.
-WorkHabits habits_of(const RecordedRun& run, const RecordedJob& job);
+/// `pause_said`: see Losses::pause. The habits by which reports are least unexpected where each
+/// change of membership costs what it seems to; of several those with the shortest such pause, and
+/// then those of a job that goes on with the workers that are left, each size at a rate of its own.
+WorkHabits habits_of(const RecordedRun& run,
+                     const RecordedJob& job,
+                     std::optional<Duration> pause_said);
 
 /// When a worker of the job ended by itself first, or any node or device was lost, from `from` to
 /// `to`; never: none.

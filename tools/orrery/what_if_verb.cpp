@@ -234,10 +234,16 @@ class WhatIfVerb {
                                  "journal of a controller that ran jobs"}});
     sim::RecordedBasis rehearsal{std::move(*recorded), {}};
     rehearsal.truth = sim::truth_of(rehearsal.recorded);
-    const auto asked = asked_for(arguments_, rehearsal, journal_);
+    auto asked = asked_for(arguments_, rehearsal, journal_);
     if (!asked) return refuse(asked.errors());
-    if (const auto overrides = overrides_of(arguments_))
+    if (const auto overrides = overrides_of(arguments_)) {
+      if (const auto rescale = sim::rescale_set_in(asked->front().scenario, *overrides)) {
+        rehearsal.truth = sim::truth_of(rehearsal.recorded, rescale);
+        asked = asked_for(arguments_, rehearsal, journal_);
+        if (!asked) return refuse(asked.errors());
+      }
       sim::forget_what_is_set(*overrides, rehearsal.truth.assumed);
+    }
     return rehearse(**store, rehearsal, *asked);
   }
 

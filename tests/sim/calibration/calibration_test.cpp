@@ -168,6 +168,20 @@ faults:
   EXPECT_TRUE(found.timing.spread.stop.empty());
 }
 
+// One change comes 5 s before the report of the next size, whose pause goes on behind it.
+TEST(Calibration, APauseThatAReportFallsIntoIsNotCutShort) {
+  const Calibration found = learned(R"(
+policy: fit
+cluster: {nodes: 2, gpus_per_node: 4}
+timing: {start: 5s, rescale: 20s}
+jobs:
+  - {name: elastic, replicas: {min: 1, max: 8}, work: {units: 7200, throughput: 1}}
+  - {name: b, at: 5min, replicas: 4, work: 10min}
+  - {name: c, at: 20min, replicas: 2, work: 5min}
+)");
+  EXPECT_NEAR(found.timing.rescale.in_seconds(), 20, 1e-6);
+}
+
 TEST(Calibration, FindsCheckpointsByWhatFailuresTook) {
   for (const int interval_s : {45, 60, 100, 170, 300}) {
     SCOPED_TRACE("checkpoints every " + std::to_string(interval_s) + " s");

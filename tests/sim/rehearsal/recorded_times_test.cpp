@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/sim/rehearsal/what_ifs.hpp"
 
@@ -49,6 +51,72 @@ faults: [{at: 146s, kind: down, node: 0, for: 100s}]
   const RecordedBasis rehearsal = rehearsal_of(store);
   EXPECT_EQ(rehearsal.truth.timing.start, Duration::seconds(3));
   EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
+TEST(RecordedTimes, APauseIsFoundWhateverTheSpeedsInIt) {
+  for (const char* text :
+       {"timing: {start: 10s, rescale: 30s}\njobs: [{name: a, replicas: 3, work: "
+        "{units: 20000, throughput: 7}, workers: [{rank: 1, after: 100s, exit: "
+        "2, times: 2}]}]",
+        "timing: {rescale: 1s}\njobs: [{name: a, replicas: 3, work: {units: "
+        "2000, throughput: 7}, workers: [{rank: 1, after: 14s, exit: 2, times: "
+        "2}]}]"}) {
+    SCOPED_TRACE(text);
+    MemoryStore store;
+    record(std::string("policy: fifo\ncluster: {nodes: 1}\n") + text, store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
+    EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
+TEST(RecordedTimes, PausesOfSeveralChangesBetweenTwoReportsAreAsLong) {
+  struct Case {
+    const char* timing;
+    std::int64_t rescale_s;
+  };
+
+  for (const Case& each : {Case{"{start: 25s, rescale: 3s}", 3},
+                           Case{"{start: 5s, rescale: 20s}", 20},
+                           Case{"{start: 5s, stop: 5s, restore: 7s, rescale: 20s}", 20}}) {
+    SCOPED_TRACE(each.timing);
+    MemoryStore store;
+    record(gives_way(each.timing), store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
+    EXPECT_EQ(rehearsal.truth.timing.rescale, Duration::seconds(each.rescale_s));
+    EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
+// No report comes after the pause: the journal does not tell how long it was.
+TEST(RecordedTimes, APauseThatIsSaidIsThatOfTheRecordingWhereItIsNotTold) {
+  MemoryStore store;
+  record(R"(
+policy: tiresias
+cluster: {nodes: 2}
+timing: {rescale: 5s}
+jobs:
+  - {name: a, replicas: {min: 3, max: 6}, work: {units: 1000, throughput: 2.5}, workers: [{rank: 1, after: 10s, exit: 137}]}
+)",
+         store);
+  RecordedBasis rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.truth.timing.rescale, Duration::zero());
+  const double units = rehearsal.truth.jobs.front().job.work.units;
+  EXPECT_GT(units, 1000);
+  const std::vector<scenarios::Override> set{{"timing.rescale", "5s"}};
+  const auto scenario = what_if_scenario(rehearsal, "recorded", "", set);
+  ASSERT_TRUE(scenario);
+  rehearsal.truth = truth_of(rehearsal.recorded, rescale_set_in(*scenario, set));
+  EXPECT_NEAR(rehearsal.truth.jobs.front().job.work.units, 1000, 1e-6);
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, set)), "");
+  EXPECT_FALSE(rescale_set_in(*scenario, {{"timing.stop", "5s"}}));
+  // What was observed does not change with what is to be tried.
+  MemoryStore told;
+  record(gives_way("{start: 5s, rescale: 20s}"), told);
+  const RecordedBasis observed = rehearsal_of(told);
+  EXPECT_EQ(truth_of(observed.recorded, Duration::seconds(1)).timing.rescale,
+            Duration::seconds(20));
 }
 
 }  // namespace
