@@ -16,7 +16,8 @@
 namespace orrery::sim {
 namespace {
 
-constexpr double kSame = 1e-9;  ///< Shares by which two figures of one job are the same.
+constexpr double kLeast_s = 1e-3;  ///< Work that is left at least of a job that was not done.
+constexpr double kSame = 1e-9;     ///< Shares by which two figures of one job are the same.
 
 /// The roundest number by which `same` holds: what was once written down, not what came of it.
 template <class Same>
@@ -48,13 +49,12 @@ void set_speeds(JobTruth& truth, const std::map<std::int32_t, double>& rates, co
       role.min_replicas < rates.begin()->first || role.max_replicas > rates.rbegin()->first;
 }
 
-/// Lives that end other than by order. What ended with all work done ends so again.
-std::vector<WorkerLife> lives_of(const RecordedJob& job) {
+/// Lives that end other than by order. What ended with all work done ends so again: those that
+/// ended well with the job are among them only where `with_last`.
+std::vector<WorkerLife> lives_of(const RecordedJob& job, bool with_last) {
   std::vector<WorkerLife> out;
-  for (const RecordedEnd& end : job.ends) {
-    const bool well = end.life.fact == WorkerFact::Exited && end.life.exit_code == 0;
-    if (!well || end.at < job.finished) out.push_back(end.life);
-  }
+  for (const RecordedEnd& end : job.ends)
+    if (with_last || !is_well(end.life) || end.at < job.finished) out.push_back(end.life);
   std::ranges::sort(out);
   return out;
 }
@@ -227,7 +227,7 @@ class TruthMaker {
       truth.job.times.edit().ready_after = *firsts_[i];
     if (job.is_up_by_running)
       truth.job.times.edit().hello_after = usual(job.hellos).value_or(Duration::forever());
-    if (auto lives = lives_of(job); !lives.empty()) truth.job.lives.edit() = std::move(lives);
+    set_lives(truth, lives_of(job, false));
     WorkFollow follow = follow_of(i, nullptr);
     follow.run();
     if (!follow.ended()) return;
@@ -252,6 +252,15 @@ class TruthMaker {
       set_speeds(truth, rates, *job.spec);
     }
     if (work.units <= 0) work.units = 1e-9;  // It ended as soon as it began.
+    // Its workers ended well before all was done: it had done more already, and lost it.
+    const double rate = follow.last_rate();
+    if (follow.told_most() - work.units <= kLeast_s * rate) return;
+    work.units = follow.told_most() + kLeast_s * rate;
+    set_lives(truth, lives_of(job, true));
+  }
+
+  static void set_lives(JobTruth& truth, std::vector<WorkerLife> lives) {
+    if (!lives.empty()) truth.job.lives.edit() = std::move(lives);
   }
 
   // What did not come to its end.
@@ -277,7 +286,7 @@ class TruthMaker {
     const auto at_least = [&](double units) {
       // It did not end in all the time that it worked.
       const double worked = std::max(follow.done(), rate * follow.worked_s());
-      return std::max(units, worked + rate * 1e-3);
+      return std::max(units, worked + rate * kLeast_s);
     };
     for (std::size_t k = job.facts.size(); k-- > 0;) {
       const WorkFact& fact = job.facts[k];

@@ -528,6 +528,13 @@ class RunReader {
     record.facts.push_back(now);
   }
 
+  // A job that fails once all others have done their parts has no more work than they did.
+  static bool ended_well(const RecordedJob& record, Instant at) {
+    if (record.ends.empty() || record.ends.back().at != at) return false;
+    return std::ranges::all_of(
+        record.ends, [&](const RecordedEnd& end) { return end.at != at || is_well(end.life); });
+  }
+
   void note_final(const Notice& notice) {
     JobFollow* job = follow(notice.job);
     if (job == nullptr) return;
@@ -535,7 +542,7 @@ class RunReader {
     record.phase = notice.to;
     record.reason = notice.reason;
     record.finished = notice.occurred_at;
-    if (notice.to == JobPhase::Succeeded) {
+    if (notice.to == JobPhase::Succeeded || ended_well(record, notice.occurred_at)) {
       WorkFact end;
       end.kind = WorkFact::Kind::End;
       end.at = notice.occurred_at;

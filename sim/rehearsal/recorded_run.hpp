@@ -48,6 +48,11 @@ struct RecordedEnd {
   Instant at;  ///< When it ended.
 };
 
+/// Whether the worker ended as one does that has done its part.
+inline bool is_well(const WorkerLife& life) {
+  return life.fact == WorkerFact::Exited && life.exit_code == 0;
+}
+
 /// How long workers took to come up in one start of a job.
 struct StartSample {
   Duration took;          ///< From the order to the last worker's readiness, or its end before.

@@ -223,6 +223,7 @@ void WorkFollow::lose(const WorkFact& fact, double units, Instant failed) {
 }
 
 void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
+  told_most_ = std::max(told_most_, fact.done);
   if (fact.rate <= 0) {
     // What it saved as it ended; else how far it had come before a failure took it back.
     if (fact.checkpointed) saved_ = fact.done;

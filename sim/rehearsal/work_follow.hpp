@@ -59,6 +59,9 @@ class WorkFollow {
   /// Work done so far.
   double done() const { return done_; }
 
+  /// The most that it ever told, which failures may have taken back since.
+  double told_most() const { return told_most_; }
+
   /// Seconds of work by which reports were other than expected, losses included that no report
   /// told.
   double unexpected_s() const { return unexpected_s_; }
@@ -131,6 +134,7 @@ class WorkFollow {
   bool whole_ = false;
   bool goes_on_ = false;  ///< It works, and waits for nobody.
   double done_ = 0;
+  double told_most_ = 0;
   double told_ = 0;  ///< What it had done at the last report.
   double rate_ = 0;
   double early_ = 0;  ///< Reported before all workers were ready, for when they are.

@@ -119,5 +119,39 @@ jobs:
             Duration::seconds(20));
 }
 
+TEST(RecordedTimes, WhatEndedWellBeforeAllWasDoneDoesSoAgain) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 1}
+timing: {checkpoint_interval: 45s}
+jobs: [{name: a, work: 188s, workers: [{rank: 0, after: 36s, exit: 137}, {rank: 0, after: 13s, exit: 0}]}]
+)",
+         store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.recorded.summary.restarts, 1U);
+  EXPECT_GT(rehearsal.truth.jobs.front().job.work.units, 36);
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
+TEST(RecordedTimes, TheWorkOfAJobThatFailsAtItsEndIsWhatTheOthersDid) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 3}
+jobs:
+  - {name: fails, failover: {response: stop, trigger: at_end}, replicas: 3, work: {units: 900, throughput: 10}, workers: [{rank: 0, after: 12s, exit: 1, times: 3}]}
+  - {name: next, replicas: 3, work: {units: 1000, throughput: 10}}
+)",
+         store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.recorded.summary.jobs_failed, 1U);
+  EXPECT_EQ(rehearsal.truth.jobs.front().known, WorkKnown::Observed);
+  EXPECT_EQ(rehearsal.truth.jobs.front().job.work.units, 900);
+  const WhatIfRun run = what_if(rehearsal, {});
+  EXPECT_EQ(run.report.summary.jobs_failed, 1U);
+  EXPECT_EQ(changed(rehearsal, run), "");
+}
+
 }  // namespace
 }  // namespace orrery::sim
