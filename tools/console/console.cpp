@@ -5,22 +5,27 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "tools/console/printable.hpp"
+#include "tools/console/verb.hpp"
 
 namespace orrery::cli {
 namespace {
 
-void write_all(int descriptor, std::string_view text) {
+/// What went wrong; 0 where all was written.
+int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    // The reader has gone: the rest of the output is dropped.
-    if (written < 0) std::_Exit(1);
+    if (written < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+  return 0;
 }
+
+constexpr int kReaderIsGone = 1;
 
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
@@ -41,9 +46,20 @@ Console Console::of_this_process() {
   return Console(traits);
 }
 
-void Console::out(std::string_view text) { write_all(STDOUT_FILENO, text); }
+void Console::out(std::string_view text) {
+  const int wrong = write_all(STDOUT_FILENO, text);
+  if (wrong == 0) return;
+  // Who has closed the pipe has read what it wanted.
+  if (wrong == EPIPE) std::_Exit(kReaderIsGone);
+  write_all(STDERR_FILENO,
+            "standard output: cannot be written: " + std::string(std::strerror(wrong)) +
+                "; free space there, or write to another file\n");
+  std::_Exit(static_cast<int>(ExitCode::BadInput));
+}
 
-void Console::err(std::string_view text) { write_all(STDERR_FILENO, text); }
+void Console::err(std::string_view text) {
+  if (write_all(STDERR_FILENO, text) != 0) std::_Exit(kReaderIsGone);
+}
 
 void Console::errors(const Errors& errors) {
   std::string text;

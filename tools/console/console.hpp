@@ -20,8 +20,9 @@ struct ConsoleTraits {
   std::size_t table_width() const { return out_is_terminal ? columns : SIZE_MAX; }
 };
 
-/// Standard output and standard error. A write that fails (a full disk, a closed pipe) ends the
-/// program with code 1.
+/// Standard output and standard error. A write that fails ends the program: with code 2 and a line
+/// on standard error where standard output cannot be written (a full disk), with code 1 and without
+/// a word where its reader has gone or standard error cannot be written.
 class Console {
  public:
   explicit Console(const ConsoleTraits& traits) : traits_(traits) {}

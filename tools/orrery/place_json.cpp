@@ -53,4 +53,29 @@ std::string placement_json(const placement::Plan& plan, const placement::Invento
   return json.take() + "\n";
 }
 
+std::string placement_errors_json(std::span<const scenarios::PlacementFinding> findings,
+                                  const std::vector<std::string>& files) {
+  JsonText json(JsonText::Layout::Indented);
+  json.begin_object().key("errors").begin_array();
+  for (const scenarios::PlacementFinding& finding : findings) {
+    json.begin_object().field("kind", finding.kind).field("stage", to_string(finding.stage));
+    if (finding.file > 0 && finding.file < files.size()) json.field("file", files[finding.file]);
+    json.field("line", finding.at.line).field("column", finding.at.column);
+    json.field("message", finding.message).end_object();
+  }
+  json.end_array().end_object();
+  return json.take() + "\n";
+}
+
+std::string placement_errors_json(const Errors& errors) {
+  std::vector<scenarios::PlacementFinding> findings;
+  for (const Error& error : errors) {
+    Error said = error;
+    if (said.line > 0) said.file.clear();  // The line stands beside the message.
+    findings.push_back(
+        {"document", placement::Stage::Config, {error.line, 0}, false, 0, said.text()});
+  }
+  return placement_errors_json(findings, {});
+}
+
 }  // namespace orrery::cli

@@ -6,6 +6,7 @@
 #include "tools/console/input_file.hpp"
 #include "tools/console/interrupt.hpp"
 #include "tools/documents/rlinf_documents.hpp"
+#include "tools/orrery/place_json.hpp"
 #include "tools/orrery/place_search_text.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
@@ -69,8 +70,12 @@ Result<scenarios::Scenario> scenario_of(const std::string& path) {
 }  // namespace
 
 ExitCode run_place_search(const Arguments& arguments, Console& console) {
+  const bool as_json = arguments.has("--json");
   const auto refuse = [&](const Errors& errors) {
-    console.errors(errors);
+    if (as_json)
+      console.out(placement_errors_json(errors));
+    else
+      console.errors(errors);
     return ExitCode::BadInput;
   };
   const Result<SearchWords> words = words_of_search(arguments);
@@ -83,11 +88,11 @@ ExitCode run_place_search(const Arguments& arguments, Console& console) {
   options.stop = [] { return interrupted(); };
   const auto result = sim::search_placement(*job, options);
   if (!result) {
-    console.errors(result.errors());
-    return interrupted() ? ExitCode::Interrupted : ExitCode::BadInput;
+    const ExitCode refused = refuse(result.errors());
+    return interrupted() ? ExitCode::Interrupted : refused;
   }
-  console.out(arguments.has("--json") ? search_json(*job, *result, words->top)
-                                      : search_page(*job, *result, words->top, console.traits()));
+  console.out(as_json ? search_json(*job, *result, words->top)
+                      : search_page(*job, *result, words->top, console.traits()));
   if (!result->stopped) return ExitCode::Met;
   console.err("interrupted: this is the best of " + std::to_string(result->tried) +
               " candidates, and more were to be tried\n");

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json_text.hpp"
 #include "core/workers/plan_environment.hpp"
 #include "core/workers/worker_group.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
@@ -43,20 +42,6 @@ DocumentWords words_of(const Arguments& arguments) {
           arguments.values("--config-dir"),
           arguments.value("--nodes"),
           arguments.value("--program")};
-}
-
-std::string json_of(const std::vector<PlacementFinding>& findings,
-                    const std::vector<std::string>& files) {
-  JsonText json(JsonText::Layout::Indented);
-  json.begin_object().key("errors").begin_array();
-  for (const PlacementFinding& finding : findings) {
-    json.begin_object().field("kind", finding.kind).field("stage", to_string(finding.stage));
-    if (finding.file > 0 && finding.file < files.size()) json.field("file", files[finding.file]);
-    json.field("line", finding.at.line).field("column", finding.at.column);
-    json.field("message", finding.message).end_object();
-  }
-  json.end_array().end_object();
-  return json.take() + "\n";
 }
 
 /// Words of a file may hold anything; on a terminal that would be obeyed.
@@ -93,9 +78,17 @@ ExitCode refuse(const std::vector<PlacementFinding>& findings,
                 bool as_json,
                 Console& console) {
   if (as_json)
-    console.out(json_of(findings, files));
+    console.out(placement_errors_json(findings, files));
   else
     console.err(text_of(findings, file, files));
+  return ExitCode::BadInput;
+}
+
+ExitCode refuse(const Errors& errors, bool as_json, Console& console) {
+  if (as_json)
+    console.out(placement_errors_json(errors));
+  else
+    console.errors(errors);
   return ExitCode::BadInput;
 }
 
@@ -203,10 +196,7 @@ ExitCode show_environments(const scenarios::PlacementDocument& document,
     placed.family = enum_from<WorkerFamily>(*family).value();
   const Result<EnvironmentPage> page =
       placed_environments(placed, document.inventory, processes, arguments.has("--json"));
-  if (!page) {
-    console.errors(page.errors());
-    return ExitCode::BadInput;
-  }
+  if (!page) return refuse(page.errors(), arguments.has("--json"), console);
   console.out(page->out);
   console.err(page->remarks);
   return ExitCode::Met;
@@ -218,10 +208,11 @@ ExitCode show_as(const scenarios::PlacementDocument& document,
                  const Arguments& arguments,
                  Console& console) {
   if (!scenarios::is_rlinf_document(document)) {
-    console.err(
-        "orrery place: --as: found a document of another kind, needed component_placement as in "
-        "documents of RLinf; leave --as out\n");
-    return ExitCode::BadInput;
+    return refuse({{.subject = "orrery place: --as",
+                    .message = "found a document of another kind, needed component_placement as in "
+                               "documents of RLinf; leave --as out"}},
+                  arguments.has("--json"),
+                  console);
   }
   scenarios::RlinfJobWords words;
   words.name = scenarios::job_name_of_file(arguments.operands().front());
@@ -229,10 +220,7 @@ ExitCode show_as(const scenarios::PlacementDocument& document,
   const Result<std::string> text = *arguments.value("--as") == "job"
                                        ? scenarios::job_of_plan(document, plan, words)
                                        : scenarios::scenario_of_plan(document, plan, words);
-  if (!text) {
-    console.errors(text.errors());
-    return ExitCode::BadInput;
-  }
+  if (!text) return refuse(text.errors(), arguments.has("--json"), console);
   console.out(*text);
   return ExitCode::Met;
 }
@@ -241,38 +229,26 @@ ExitCode show_as(const scenarios::PlacementDocument& document,
 
 ExitCode run_place(const Arguments& arguments, Console& console) {
   if (arguments.has("--search")) return run_place_search(arguments, console);
-  for (const char* option : {"--job", "--turns", "--candidates", "--top"})
-    if (arguments.has(option)) {
-      console.err("orrery place: " + std::string(option) +
-                  ": found it without --search, which it is for; add --search or remove it\n");
-      return ExitCode::BadInput;
-    }
-  const std::string& path = arguments.operands().front();
-  const std::string file = path == "-" ? "standard input" : path;
-  if (arguments.value("--mode") && arguments.value("--program")) {
-    console.err(
-        "orrery place: --mode: found --program as well, needed one of them, for a program has its "
-        "mode; remove one\n");
-    return ExitCode::BadInput;
-  }
   const bool as_json = arguments.has("--json");
-  const auto text = read_input_or_stdin(path);
-  if (!text) {
-    if (!as_json) {
-      console.errors(text.errors());
-      return ExitCode::BadInput;
-    }
-    return refuse({{"document", placement::Stage::Config, {}, false, 0, text.errors()[0].text()}},
-                  file,
-                  {},
+  for (const char* option : {"--job", "--turns", "--candidates", "--top"})
+    if (arguments.has(option))
+      return refuse(
+          {{.subject = "orrery place: " + std::string(option),
+            .message = "found it without --search, which it is for; add --search or remove it"}},
+          as_json,
+          console);
+  if (arguments.value("--mode") && arguments.value("--program"))
+    return refuse({{.subject = "orrery place: --mode",
+                    .message = "found --program as well, needed one of them, for a program has its "
+                               "mode; remove one"}},
                   as_json,
                   console);
-  }
+  const std::string& path = arguments.operands().front();
+  const std::string file = path == "-" ? "standard input" : path;
+  const auto text = read_input_or_stdin(path);
+  if (!text) return refuse(text.errors(), as_json, console);
   const Result<scenarios::PlacementContext> context = placement_context(words_of(arguments));
-  if (!context) {
-    console.errors(context.errors());
-    return ExitCode::BadInput;
-  }
+  if (!context) return refuse(context.errors(), as_json, console);
   const scenarios::PlacementDocument document =
       scenarios::read_placement_document(*text, mode_of(arguments), *context);
   const scenarios::PlacementAnswer answer = scenarios::resolve_placement_document(document);

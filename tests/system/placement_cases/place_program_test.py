@@ -161,6 +161,12 @@ class Program(unittest.TestCase):
             refused = place(path, *words)
             self.assertEqual((refused.returncode, refused.stdout), (2, ""))
             self.assertIn("needed", refused.stderr)
+        for words in (("--env", "critic"), ("--env", "actor:4")):
+            refused = place(path, *words, "--json")
+            self.assertEqual((refused.returncode, refused.stderr), (2, ""))
+            (error,) = json.loads(refused.stdout)["errors"]
+            self.assertEqual(error["kind"], "document")
+            self.assertIn("needed", error["message"])
 
     def test_a_job_names_the_family_of_its_processes(self):
         text = """\

@@ -105,6 +105,23 @@ class PlaceSearch(unittest.TestCase):
                 else:
                     self.assertIn("stopped before any placement was found", error)
 
+    def test_refusals_are_documents_with_json(self):
+        without = "cluster: {nodes: 1, gpus_per_node: 2, gpu: h100}\njobs: [{name: a, work: 60s}]\n"
+        for words, text, line in ((("--search", "-"), without, 2), (("--search", "-"), "jobs: 7\n", 1),
+                                  (("--search", "absent.yaml"), None, 0),
+                                  (("--search", EXAMPLE, "--job", "other"), None, None),
+                                  (("--search", EXAMPLE, "--turns", 0, "--env", "actor"), None, 0),
+                                  ((EXAMPLE, "--turns", 3), None, 0)):
+            with self.subTest(words=words):
+                done = place(*words, "--json", text=text)
+                self.assertEqual((done.returncode, done.stderr), (2, ""))
+                errors = json.loads(done.stdout)["errors"]
+                for one in errors:
+                    self.assertEqual(list(one), ["kind", "stage", "line", "column", "message"])
+                    self.assertIn(one["message"], place(*words, text=text).stderr)
+                if line is not None:
+                    self.assertEqual((errors[0]["kind"], errors[0]["line"]), ("document", line))
+
     def test_refusals_say_what_to_do(self):
         self.assertIn("no stage times are stated", self.refused("--search", "docs/examples/placement/one_node.yaml"))
         without = "cluster: {nodes: 1, gpus_per_node: 2, gpu: h100}\njobs: [{name: a, work: 60s}]\n"

@@ -128,6 +128,33 @@ class ProgramTest(unittest.TestCase):
         return done.stderr
 
 
+class FullOutputTest(ProgramTest):
+    """What cannot be written is told, and is no success."""
+
+    def into(self, out, *words):
+        return subprocess.run([PROGRAM, *map(str, words)], stdout=out, stderr=subprocess.PIPE, text=True,
+                              timeout=600, check=False)
+
+    def test_a_full_disk_behind_standard_output_is_told(self):
+        for words in (["sim", self.scenario], ["sim", self.scenario, "--json"], ["check", self.scenario],
+                      ["compare", self.scenario, "--policies", "fifo,easy"], ["policies"], ["help"],
+                      ["sim", "--help"], ["version"]):
+            with self.subTest(words=words), open("/dev/full", "w", encoding="utf-8") as full:
+                done = self.into(full, *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.splitlines()[-1],
+                                 "standard output: cannot be written: No space left on device; free space there, "
+                                 "or write to another file")
+
+    def test_a_reader_that_has_gone_is_no_error_to_speak_of(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "wb") as closed:
+            done = self.into(closed, "policies")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stderr, "")
+
+
 class HelpTest(ProgramTest):
     def test_every_verb_helps_with_an_example(self):
         overview = self.expect(0, "help").stdout
