@@ -33,7 +33,7 @@ Result<SweepLauncher> launcher_of(const std::string& text);
 /// A cell that did not come to its own end: it counts as not done.
 struct FailedCell {
   std::size_t number = 0;
-  ExitCode code = ExitCode::InvariantBroken;
+  ExitCode code = ExitCode::Unmet;
   std::string why;  ///< In words.
   std::string log;  ///< File with what it wrote; empty: it wrote to standard error.
 };

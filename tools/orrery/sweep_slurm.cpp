@@ -183,7 +183,7 @@ class SlurmArray {
       const fs::path log = folder_ / (std::to_string(task - tasks_.begin() + 1) + ".out");
       const std::string line = last_line_of(log);
       out.push_back({number,
-                     ExitCode::InvariantBroken,
+                     ExitCode::Unmet,  // Slurm or a user has ended it: no bug of Orrery.
                      "its task of the array left no result" + (line.empty() ? "" : ": " + line),
                      log.string()});
     }

@@ -118,7 +118,7 @@ def a_failed_task_is_told_with_its_cells(cluster):
     wait_for(lambda: queued(cluster), "the array")
     cluster.run("scancel", *queued(cluster))
     _, error = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 3, error
+    assert running.returncode == 1, error
     assert re.search(r"cell 1[012] \(.*\): failed: its task of the array left no result", error), error
     assert str(out / "slurm") in error, error
     done = sweep(cluster, "--out", "failed", *SLURM)
