@@ -140,9 +140,7 @@ void Ledger::count_kind(const LedgerNode& node) {
 }
 
 bool Ledger::could_ever_fit(const Demand& demand, std::int64_t replicas) const {
-  std::int64_t fit = 0;
-  for (const NodeKind& kind : kinds_) fit += kind.count * replicas_that_fit(kind.free, demand);
-  return fit >= replicas;
+  return replicas_on(kinds_, demand) >= replicas;
 }
 
 MilliCpu Ledger::cpu_most() const {

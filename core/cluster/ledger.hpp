@@ -9,6 +9,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/cluster/free_index.hpp"
+#include "core/cluster/gang_fit.hpp"
 #include "core/cluster/node_devices.hpp"
 #include "core/cluster/port_ledger.hpp"
 #include "core/cluster/resources.hpp"
@@ -180,6 +181,9 @@ class Ledger {
   /// node).
   bool could_ever_fit(const Demand& demand, std::int64_t replicas) const;
 
+  /// All nodes as they are declared, those that are alike together; in order of first appearance.
+  const std::vector<NodeKind>& kinds() const { return kinds_; }
+
   /// The most CPU and the most devices that any node has, not always the same one.
   MilliCpu cpu_most() const;
   std::int32_t devices_most() const;
@@ -205,12 +209,6 @@ class Ledger {
   void rebuild();
 
  private:
-  /// Nodes that are declared alike.
-  struct NodeKind {
-    NodeFree free;  ///< All of one such node.
-    std::int64_t count = 0;
-  };
-
   /// Which leases are counted: those that a new claim must respect (Claimed or Held), or those
   /// whose processes may still use what they name (Held or Releasing).
   enum class Count : std::uint8_t { Promised, Used };

@@ -1,6 +1,7 @@
 #include "core/control/capacity_reasons.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/base/amount_text.hpp"
 #include "core/cluster/node_count.hpp"
 #include "core/discovery/port_demand.hpp"
+#include "core/job/turns.hpp"
 #include "core/membership/placing.hpp"
 
 namespace orrery {
@@ -37,6 +39,8 @@ std::vector<Piece> gang_of(const State& state, const JobState& job) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     pieces.push_back(piece_of(
         state, job, role, role == job.row.elastic ? job.row.min_replicas : job.target(role)));
+    // Its devices are those of a role that it takes turns with.
+    if (rides(*job.spec, role)) pieces.back().demand.devices = 0;
   }
   return pieces;
 }
@@ -214,6 +218,23 @@ std::string all_short(const State& state,
   return text;
 }
 
+// Of the first model of which roles together ask for more than is declared; empty where there is
+// enough of each.
+std::string short_of_a_model(const State& state,
+                             const JobState& job,
+                             const std::vector<Piece>& pieces) {
+  for (const Piece& first : pieces) {
+    if (first.model.empty()) continue;
+    std::vector<Piece> alike;
+    std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(alike), [&](const Piece& piece) {
+      return piece.model == first.model;
+    });
+    if (std::string text = all_short(state, job, alike, Where::Declared); !text.empty())
+      return text;
+  }
+  return {};
+}
+
 // "; 4 more devices are on nodes that take no job now (1 excluded, 2 silent)": of the model that
 // the job asks for, if it does. Empty where there are none, or it asks for none.
 std::string held_back(const State& state, const std::vector<Piece>& pieces) {
@@ -269,7 +290,8 @@ bool fit_together(const State& state, const JobState& job, const std::vector<Pie
 std::string why_no_room(const State& state, const JobState& job) {
   const Where where = job.row.infeasible ? Where::Declared : Where::Free;
   const std::vector<Piece> gang = gang_of(state, job);
-  const std::string in_all = all_short(state, job, gang, where);
+  std::string in_all = all_short(state, job, gang, where);
+  if (in_all.empty() && where == Where::Declared) in_all = short_of_a_model(state, job, gang);
   if (!in_all.empty())
     return "needs " + in_all +
            (where == Where::Declared ? ": more than they can ever give together"

@@ -9,8 +9,9 @@ namespace orrery {
 /// role, from the specification and the user's targets.
 void set_bounds(JobState& job);
 
-/// Sets whether each role could run on the declared nodes if they were all free and up. Seats are
-/// resolved anew: more nodes may have been declared.
+/// Sets whether the job could run on the declared nodes if they were all free and up: each role by
+/// itself, and by rules 4 all roles at once (`may_fit_together`). Seats are resolved anew: more
+/// nodes may have been declared.
 void judge_feasibility(State& state, JobState& job);
 
 }  // namespace orrery

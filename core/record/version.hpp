@@ -34,7 +34,8 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// device by device at the size that a plan gives it; parts of one device make no partners; a spare
 /// that comes back is called for what waits for one; a relaunch keeps to the scope that the role's
 /// response names; budgets are refilled by the time of the last incident, preemptions among them; a
-/// number of replicas that a user has set inside a range outlasts another file of the job.
+/// number of replicas that a user has set inside a range outlasts another file of the job; a job
+/// whose roles the declared nodes could not hold together is infeasible.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

@@ -71,6 +71,23 @@ TEST(WaitingReason, OfWhatCanNeverFitNamesWhatTheNodesHave) {
             "the declared nodes can never hold more than 0: nodes have cores beside devices for 0");
 }
 
+TEST(WaitingReason, OfRolesThatCanNeverFitTogetherNamesTheirSum) {
+  NodeGroup other = nodes_of(1, 4);
+  other.device_model = "a100";
+  ControllerHarness h({nodes_of(1, 2), other});
+  EXPECT_EQ(message_of(h, h.submit(job("a").replicas(4).role("side", 4))),
+            "needs 8 devices at once, the declared nodes have 6: more than they can ever give "
+            "together");
+  JobBuilder models = job("b").replicas(2).role("side", 1).role("rest", 1);
+  models.raw().roles[0].bundle.device_model = "h200";
+  models.raw().roles[1].bundle.device_model = "h200";
+  EXPECT_EQ(message_of(h, h.submit(models)),
+            "needs 3 h200 devices at once, the declared nodes have 2: more than they can ever give "
+            "together");
+  EXPECT_EQ(message_of(h, h.submit(job("c").devices(3).role("other", 1, 3))),
+            "its roles find no room side by side on the declared nodes");
+}
+
 TEST(WaitingReason, OfPartsThatCanNeverFitNamesWholeDevices) {
   ControllerHarness h({nodes_of(1, 1)});
   EXPECT_EQ(message_of(h, h.submit(job("a").share(700).replicas(2))),
@@ -124,7 +141,9 @@ TEST(WaitingReason, RolesMayFindRoomOnlyOneByOne) {
   h.running(job("first"), 1);
   const JobId id = h.submit(job("a").devices(2).role("other", 1, 2));
   EXPECT_EQ(message_of(h, id), "needs 4 devices at once, 3 are free");
-  ControllerHarness two({nodes_of(2, 3)});
+  ControllerHarness two({nodes_of(2, 4)});
+  two.running(job("left"), 1, {on(0, 1)});
+  two.running(job("right"), 1, {on(1, 1)});
   const JobId split = two.submit(job("a").replicas(2).devices(2).role("other", 1, 2));
   EXPECT_THAT(message_of(two, split), HasSubstr("not all at once"));
 }

@@ -88,9 +88,10 @@ TEST(Lifecycle, RanksFollowRolesAndLocalRanksCountInsideThem) {
 }
 
 TEST(Lifecycle, RolesThatDoNotFitTogetherHoldNothing) {
-  ControllerHarness h({nodes_of(1, 4)});
+  ControllerHarness h({nodes_of(1, 5)});
+  h.running(job("first"), 1);
   const JobId id = h.submit(job("a").replicas(2).role("big", 1, 3));
-  EXPECT_FALSE(h.row(id).infeasible) << "each role by itself fits";
+  EXPECT_FALSE(h.row(id).infeasible) << "the node is large enough, and each role by itself fits";
   h.plan(grant(id, 2));
   EXPECT_FALSE(h.row(id).holds);
   EXPECT_EQ(h.controller.state().ledger.free().free_devices(), 4);

@@ -83,6 +83,54 @@ TEST(Submission, AJobThatCanNeverFitIsNotOfferedUntilNodesCome) {
   EXPECT_EQ(h.controller.state().waiting.front(), id);
 }
 
+TEST(Submission, RolesThatTheNodesCannotHoldTogetherAreNotOffered) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.submit(job("a").replicas(4).role("side", 4));
+  EXPECT_TRUE(h.row(id).infeasible) << "each fits by itself, both need 8 devices of 6";
+  EXPECT_EQ(h.job(id).reason, Reason::Infeasible);
+  EXPECT_TRUE(h.controller.state().waiting.empty());
+  // As many devices as there are, in pieces that no two nodes hold.
+  const JobId pieces = h.submit(job("b").replicas(3).devices(1).role("pair", 1, 2).role("one", 1));
+  EXPECT_FALSE(h.row(pieces).infeasible);
+  const JobId odd = h.submit(job("c").replicas(1).role("pair", 3, 2));
+  EXPECT_TRUE(h.row(odd).infeasible) << "7 devices";
+  h.step(NodesDeclared{{nodes_of(1, 2)}});
+  EXPECT_FALSE(h.row(id).infeasible);
+  EXPECT_FALSE(h.row(odd).infeasible);
+  EXPECT_EQ(h.controller.state().waiting.front(), id);
+}
+
+TEST(Submission, RolesWhosePiecesFillNodesBadlyAreNotOffered) {
+  ControllerHarness h({nodes_of(2, 4)});
+  EXPECT_TRUE(h.row(h.submit(job("a").replicas(2).devices(3).role("pair", 1, 2))).infeasible)
+      << "8 devices of 8, but each node has one left beside 3";
+  EXPECT_FALSE(h.row(h.submit(job("b").replicas(2).devices(3).role("one", 2))).infeasible);
+}
+
+TEST(Submission, AnElasticRoleCountsWithItsLeastBesideOthers) {
+  ControllerHarness h({nodes_of(1, 4)});
+  EXPECT_FALSE(h.row(h.submit(job("a").elastic(1, 4).role("side", 3))).infeasible);
+  EXPECT_TRUE(h.row(h.submit(job("b").elastic(2, 4).role("side", 3))).infeasible);
+}
+
+TEST(Submission, PartsOfDevicesOfSeveralRolesAddUp) {
+  ControllerHarness h({nodes_of(1, 2)});
+  JobBuilder fits = job("a").share(600).role("side", 2);
+  fits.raw().roles[1].bundle.share = Share{400};
+  EXPECT_FALSE(h.row(h.submit(fits)).infeasible);
+  JobBuilder more = job("b").replicas(2).share(600).role("side", 2);
+  more.raw().roles[1].bundle.share = Share{500};
+  EXPECT_TRUE(h.row(h.submit(more)).infeasible) << "2.2 devices of 2";
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Submission, AnOlderLeaderJudgesEachRoleByItself) {
+  Settings settings;
+  settings.rules = 3;
+  ControllerHarness h({nodes_of(3, 2)}, settings);
+  EXPECT_FALSE(h.row(h.submit(job("a").replicas(4).role("side", 4))).infeasible);
+}
+
 TEST(Submission, AModelThatNoNodeHasIsInfeasible) {
   ControllerHarness h({nodes_of(2, 4)});
   JobBuilder builder = job("a");

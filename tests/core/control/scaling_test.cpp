@@ -315,6 +315,16 @@ TEST(Scaling, AWaitingJobWaitsForItsNewNumber) {
   EXPECT_EQ(h.controller.state().waiting.front(), id);
 }
 
+TEST(Scaling, ARoleThatIsScaledBeyondWhatOthersLeaveIsToldSo) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2).role("side", 2));
+  h.step(scale(id, ScaleMode::Set, 3));
+  EXPECT_TRUE(h.row(id).infeasible);
+  EXPECT_EQ(h.job(id).reason, Reason::Infeasible);
+  h.step(scale(id, ScaleMode::Set, 1));
+  EXPECT_FALSE(h.row(id).infeasible);
+}
+
 TEST(Scaling, AJobThatRestartsToRescaleRestartsForAUserToo) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").replicas(2).rescale(RescaleMode::Restart), 2);

@@ -236,6 +236,32 @@ TEST(Seating, ADeviceThatTheClusterLacksIsInfeasibleUntilItComes) {
   EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(1, 2)));
 }
 
+TEST(Seating, ARoleThatFindsNoDevicesBesideItsJobsSeatsIsInfeasible) {
+  ControllerHarness h({nodes_of(1, 4)});
+  EXPECT_FALSE(h.row(h.submit(pinned("a", 3, "0-2").role("side", 1))).infeasible);
+  const JobId id = h.submit(pinned("b", 3, "0-2").role("side", 2));
+  EXPECT_TRUE(h.row(id).infeasible);
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message,
+            "needs 5 devices at once, the declared nodes have 4: more than they can ever give "
+            "together");
+}
+
+TEST(Seating, RolesThatTakeTurnsNeedTheirDevicesOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder b = pinned("a", 4, "0-3").role("rollout", 2, 2).role("side", 1, 0);
+  b.raw().roles[1].placements.push_back({2, {}, "0-3:0-1"});
+  b.raw().take_turns.push_back({{"worker", "rollout"}});
+  const JobId id = h.submit(b);
+  ASSERT_FALSE(id.is_none());
+  EXPECT_FALSE(h.row(id).infeasible);
+  b.raw().name = "default.b";
+  b.raw().roles[2].bundle.devices = 1;
+  const JobId more = h.submit(b);
+  EXPECT_TRUE(h.row(more).infeasible);
+  EXPECT_THAT(status_of(h.controller.state(), h.job(more)).message,
+              HasSubstr("needs 5 devices at once, the declared nodes have 4"));
+}
+
 TEST(Seating, MoreCpuThanItsNodeHasIsInfeasible) {
   ControllerHarness h({nodes_of(2, 4)});
   JobBuilder b = pinned("a", 2, "0-1").cpu(33000);
