@@ -11,7 +11,6 @@
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/parameters.hpp"
-#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -257,17 +256,11 @@ bool ElasticFlow::grant(const ClusterView& view,
                              devices_of_size(row, job.replicas[static_cast<std::size_t>(at)]) -
                                  row.devices_held);
   };
-  const std::int32_t more = more_now(column) - more_now(job.column);
-  std::int32_t others = 0;
-  for (const std::uint32_t quota : {row.quota_group, row.quota_namespace}) {
-    const auto promised = cycle.more_of_quota.find(quota);
-    if (quota != kNoQuota && promised != cycle.more_of_quota.end()) others += promised->second;
-  }
+  const std::int32_t own = more_now(job.column);
   if (devices > row.devices_held &&
-      !view.quota_allows(job.id, devices + others - more_now(job.column)))
+      !view.quota_allows(job.id, devices + cycle.given.of_others(row, own)))
     return false;
-  for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
-    if (quota != kNoQuota) cycle.more_of_quota[quota] += more;
+  cycle.given.add(row, more_now(column) - own);
   job.column = column;
   return true;
 }

@@ -15,6 +15,7 @@
 #include "policies/closed_nodes.hpp"
 #include "policies/deadline_plan.hpp"
 #include "policies/misfits.hpp"
+#include "policies/quotas.hpp"
 #include "policies/sized_placer.hpp"
 
 namespace orrery::policies {
@@ -92,8 +93,8 @@ class ElasticFlow : public Policy {
     std::int64_t soft = 0;  ///< Thousandths now lent to who can be made to give them back.
     std::vector<Candidate> candidates;  ///< In the order in which they were served.
     std::size_t admitted_next = 0;
-    std::vector<Candidate> admitted;                      ///< By priority, then deadline.
-    std::map<std::uint32_t, std::int32_t> more_of_quota;  ///< Devices promised beside those held.
+    std::vector<Candidate> admitted;  ///< By priority, then deadline.
+    QuotaGains given;                 ///< Devices promised beside those held.
 
     std::int64_t left() const { return free.steps().begin()->second - soft; }
   };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/plan/forwarded_view.hpp"
 #include "tests/policies/ask.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/support/long_form.hpp"
@@ -51,6 +52,55 @@ TEST(ElasticFlow, GrowsJobsIntoWhatNobodyNeeds) {
   cluster.carry_out(cluster.ask_optimize(*elasticflow));
   EXPECT_EQ(cluster.replicas(alone), 4);
   EXPECT_EQ(cluster.replicas(second), 4);
+}
+
+TEST(ElasticFlow, GrowsJobsUpToTheirQuota) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  cluster.set_quota("limited", 4);
+  const auto elasticflow = without_overhead();
+  const JobId alone = cluster.submit(job().replicas(1, 8).preemptible().group("limited"), 1200);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(alone), 4);
+  const JobId other = cluster.submit(job().replicas(1, 8).preemptible(), 1200);
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(alone), 4);
+  EXPECT_EQ(cluster.replicas(other), 4);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+/// A cluster whose jobs all have a namespace's quota of 4 devices too, of the number of its
+/// group's.
+class TwoQuotas final : public ForwardedView {
+ public:
+  explicit TwoQuotas(const FakeCluster& whole) : ForwardedView(whole) {}
+
+  const JobRow& row(JobId id) const override { return changed(id); }
+
+  JobView job(JobId id) const override { return {changed(id), whole().job(id).spec}; }
+
+  bool quota_allows(JobId, std::int32_t devices) const override { return devices <= 4; }
+
+ private:
+  const JobRow& changed(JobId id) const {
+    row_ = whole().row(id);
+    row_.quota_group = row_.quota_namespace = 0;
+    return row_;
+  }
+
+  mutable JobRow row_;
+};
+
+TEST(ElasticFlow, CountsAQuotaOfAGroupAndOneOfANamespaceApart) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto elasticflow = without_overhead();
+  const JobId id = cluster.submit(job().replicas(1, 4).preemptible(), 1200);
+  const Plan plan = elasticflow->optimize(TwoQuotas(cluster));
+  ASSERT_EQ(plan.grants.size(), 1u);
+  EXPECT_EQ(plan.grants[0].job, id);
+  EXPECT_EQ(plan.grants[0].replicas, 4);
 }
 
 TEST(ElasticFlow, DoesNotAdmitWhatWouldBeLateOrMakeOthersLate) {

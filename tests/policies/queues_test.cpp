@@ -110,6 +110,23 @@ TEST_F(Queues, TiresiasPassesOverAJobThatItsQueueBars) {
   EXPECT_EQ(held("a"), 5);
 }
 
+// What it had been promised was taken off what it asked for: it was to have more than the limit,
+// and got nothing.
+TEST_F(Queues, ElasticFlowStartsAndGrowsJobsUpToALimit) {
+  for (const char* const queues : {"a user_limit=1", "a limit=1"}) {
+    SCOPED_TRACE(queues);
+    use("elasticflow", queues);
+    const auto id = submit(1, job().group("a").replicas(1, 4).preemptible()).front();
+    pass(60);
+    EXPECT_EQ(cluster_.replicas(id), 1);
+    cluster_.end_now(id);
+  }
+  use("elasticflow", "a user_limit=3");
+  const auto id = submit(1, job().group("a").replicas(1, 8).preemptible()).front();
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(id), 2) << "sizes are doubled";
+}
+
 TEST_F(Queues, FixedJobsBorrowNothingThatIsGuaranteed) {
   use("easy", "a; b guarantee=6");
   submit(16, in("a"));
