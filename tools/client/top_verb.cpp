@@ -61,7 +61,7 @@ std::string live_jobs(const json& jobs, const ConsoleTraits& console) {
   for (const json* job : std::span(shown).first(count))
     table.add_row({{.text = short_name(text_of(*job, "name"))},
                    {.text = text_of(*job, "phase")},
-                   {.text = text_of(*job, "ready_replicas") + "/" + text_of(*job, "target")},
+                   {.text = ready_text(*job)},
                    {.text = text_of(*job, "devices")},
                    {.text = throughput_of(*job)},
                    {.text = text_of(*job, "restarts")},

@@ -65,6 +65,14 @@ std::string counts(const json& job) {
   return out;
 }
 
+/// Workers of the role that were granted, or that it shall have at least where that is more.
+std::int64_t wanted_of(const json& role) {
+  std::int64_t granted = 0;
+  for (const char* key : {"starting", "ready", "draining", "succeeded", "failed"})
+    granted += number_of(role, key);
+  return std::max(number_of(role, "target"), granted);
+}
+
 std::string roles_table(const json& roles, const ConsoleTraits& console) {
   Table table({{.title = "role", .left = true},
                {.title = "target"},
@@ -75,7 +83,7 @@ std::string roles_table(const json& roles, const ConsoleTraits& console) {
                {.title = "failed"}});
   for (const json& role : roles)
     table.add_row({text_cell(shown_text_of(role, "name")),
-                   number_cell(number_of(role, "target")),
+                   number_cell(wanted_of(role)),
                    number_cell(number_of(role, "starting")),
                    number_cell(number_of(role, "ready")),
                    number_cell(number_of(role, "draining")),
@@ -208,6 +216,11 @@ std::string expected_text(std::int64_t start_ns, std::int64_t now_ns) {
   return start_ns <= now_ns ? "now" : "in " + span_in_words(now_ns, start_ns);
 }
 
+std::string ready_text(const json& job) {
+  return of(number_of(job, "ready_replicas"),
+            std::max(number_of(job, "target"), number_of(job, "replicas")));
+}
+
 std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numbered) {
   std::vector<Column> columns{{.title = "job", .left = true},
                               {.title = "phase", .left = true},
@@ -225,16 +238,14 @@ std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numb
   Table table(std::move(columns));
   const std::int64_t now = now_ns();
   for (const json& job : jobs) {
-    std::vector<Cell> row{
-        text_cell(short_name(shown_text_of(job, "name"))),
-        text_cell(shown_text_of(job, "phase")),
-        {.text = of(number_of(job, "ready_replicas"),
-                    std::max(number_of(job, "target"), number_of(job, "replicas")))},
-        number_cell(number_of(job, "devices")),
-        number_cell(number_of(job, "generation")),
-        number_cell(number_of(job, "restarts")),
-        {.text = span_in_words(number_of(job, "submitted"), now)},
-        text_cell(shown_text_of(job, "message"))};
+    std::vector<Cell> row{text_cell(short_name(shown_text_of(job, "name"))),
+                          text_cell(shown_text_of(job, "phase")),
+                          {.text = ready_text(job)},
+                          number_cell(number_of(job, "devices")),
+                          number_cell(number_of(job, "generation")),
+                          number_cell(number_of(job, "restarts")),
+                          {.text = span_in_words(number_of(job, "submitted"), now)},
+                          text_cell(shown_text_of(job, "message"))};
     if (some_expected)
       row.insert(row.end() - 1, text_cell(expected_text(number_of(job, "expected_start"), now)));
     if (numbered) row.insert(row.begin() + 1, number_cell(number_of(job, "id")));
@@ -347,11 +358,10 @@ std::string failure_text(const json& job) {
 std::string job_page(const json& job, const ConsoleTraits& console) {
   const std::int64_t submitted = number_of(job, "submitted");
   const std::int64_t completed = number_of(job, "completed");
-  const std::int64_t target = std::max(number_of(job, "target"), number_of(job, "replicas"));
   std::string out = fact("job", shown_text_of(job, "name"));
   out += fact("phase", shown_text_of(job, "phase") + " (" + shown_text_of(job, "reason") + ")");
   out += fact("why", shown_text_of(job, "message"));
-  out += fact("ready", of(number_of(job, "ready_replicas"), target) + " replicas");
+  out += fact("ready", ready_text(job) + " replicas");
   out += fact("devices", shown_text_of(job, "devices"));
   out += fact("generation", shown_text_of(job, "generation"));
   out += fact("user", shown_text_of(job, "user"));

@@ -23,6 +23,10 @@ std::string time_in_utc(std::int64_t ns);
 /// foresees it.
 std::string expected_text(std::int64_t start_ns, std::int64_t now_ns);
 
+/// "4/8": ready workers of the job, and those that it has been granted or shall have at least,
+/// whichever is more: a policy may have given an elastic job more than its least.
+std::string ready_text(const nlohmann::json& job);
+
 /// A row per job of an array of statuses. Names of the default namespace are shown without it.
 /// `numbered`: with the numbers that tell jobs of one name apart.
 std::string jobs_table(const nlohmann::json& jobs,

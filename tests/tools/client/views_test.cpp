@@ -33,6 +33,22 @@ TEST(Views, DevicesOfAMemberAreRunsOfNumbers) {
   EXPECT_THAT(table, HasSubstr("10.0.0.1:22270"));
 }
 
+// A policy had made the job larger than it must be at least, and ten of one were ready.
+TEST(Views, OfAnElasticJobTheTargetIsWhatWasGranted) {
+  const json job = json::parse(
+      R"({"name":"default.a","phase":"Running","ready_replicas":9,"target":2,"replicas":11,
+          "roles":[{"name":"worker","target":1,"starting":1,"ready":8,"draining":0,"succeeded":0,
+                    "failed":1},
+                   {"name":"waits","target":3,"starting":0,"ready":0,"draining":0,"succeeded":0,
+                    "failed":0}]})");
+  EXPECT_EQ(ready_text(job), "9/11");
+  EXPECT_THAT(jobs_table(json::array({job}), {}), HasSubstr("9/11"));
+  EXPECT_THAT(job_page(job, {}), HasSubstr("9/11 replicas"));
+  EXPECT_THAT(job_page(job, {}), testing::ContainsRegex("worker +10 +1 +8 +0"));
+  EXPECT_THAT(job_page(job, {}), testing::ContainsRegex("waits +3 +0 +0 +0"));
+  EXPECT_EQ(ready_text(json::parse(R"({"ready_replicas":0,"target":4,"replicas":0})")), "0/4");
+}
+
 TEST(Views, WhatIsMissingOrOfAnotherKindIsADash) {
   const json jobs = json::parse(R"([{"name":"default.a","phase":7,"roles":"none"},{},3])");
   EXPECT_THAT(jobs_table(jobs, {}), HasSubstr("a    7"));
