@@ -1,14 +1,18 @@
 #include "runtime/link/tls_contents.hpp"
 
 #include <openssl/bio.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 
 #include <cstddef>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "core/base/stream_text.hpp"
 #include "runtime/config/key_rights.hpp"
@@ -42,6 +46,29 @@ Certificate certificate_in(const std::string& pem) {
 PrivateKey key_in(const std::string& pem) {
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
   return PrivateKey(PEM_read_bio_PrivateKey(memory_of(pem).get(), nullptr, no_passphrase, nullptr));
+}
+
+struct StackFreed {
+  void operator()(STACK_OF(X509) * it) const { sk_X509_free(it); }
+};
+
+/// All in the file, in order.
+std::vector<Certificate> certificates_in(const std::string& pem) {
+  const Memory memory = memory_of(pem);
+  std::vector<Certificate> all;
+  while (X509* one = PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr))
+    all.emplace_back(one);
+  ERR_clear_error();  // Its end is told as an error.
+  return all;
+}
+
+bool is_of_another_authority(int error) {
+  return error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT ||
+         error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+         error == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE ||
+         error == X509_V_ERR_CERT_SIGNATURE_FAILURE ||
+         error == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+         error == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN;
 }
 
 class Reading {
@@ -100,6 +127,36 @@ Result<TlsContents> read_tls(const TlsFiles& files) {
     reading.refuse(files.key, "is not the key of " + files.certificate + "; name the pair");
   if (!reading.errors.empty()) return reading.errors;
   return out;
+}
+
+Status check_own_authority(const TlsFiles& files) {
+  Reading reading;
+  const std::string ca = reading.file(files.ca, "ca");
+  const std::string own = reading.file(files.certificate, "certificate");
+  if (!reading.errors.empty()) return reading.errors;
+  const std::vector<Certificate> chain = certificates_in(own);
+  const std::unique_ptr<X509_STORE, Freed<X509_STORE, X509_STORE_free>> trusted(X509_STORE_new());
+  const std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX, X509_STORE_CTX_free>> check(
+      X509_STORE_CTX_new());
+  const std::unique_ptr<STACK_OF(X509), StackFreed> behind(sk_X509_new_null());
+  if (chain.empty() || !trusted || !check || !behind)
+    return Error{.subject = files.certificate,
+                 .message = "holds no certificate, needed one in PEM form"};
+  for (const Certificate& one : certificates_in(ca)) X509_STORE_add_cert(trusted.get(), one.get());
+  for (const Certificate& one : std::span(chain).subspan(1)) sk_X509_push(behind.get(), one.get());
+  // A clock may still be set when a daemon starts.
+  X509_STORE_set_flags(trusted.get(), X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_PARTIAL_CHAIN);
+  if (X509_STORE_CTX_init(check.get(), trusted.get(), chain.front().get(), behind.get()) != 1 ||
+      X509_verify_cert(check.get()) == 1 ||
+      !is_of_another_authority(X509_STORE_CTX_get_error(check.get())))
+    return Done{};
+  const std::string by = entry(*X509_get_issuer_name(chain.front().get()), NID_commonName);
+  return Error{.subject = files.certificate,
+               .message = "was signed by another authority" +
+                          (by.empty() ? "" : ", '" + by + "',") + " than " + files.ca +
+                          ", needed one that this has signed, for no peer "
+                          "takes another; make it with that authority's key, or name the "
+                          "authority of the whole cluster as tls.ca"};
 }
 
 CertificateSubject subject_of(const std::string& pem) {

@@ -19,6 +19,11 @@ struct TlsContents {
 /// that is not the certificate's.
 Result<TlsContents> read_tls(const TlsFiles& files);
 
+/// Of files that `read_tls` takes: an error where none of the certificates in `ca` has signed the
+/// daemon's own, directly or over others that stand behind it in its file. A peer of the same
+/// authority ends the handshake of such a daemon without a word. Times are not looked at.
+Status check_own_authority(const TlsFiles& files);
+
 /// What a certificate's subject says about its holder.
 struct CertificateSubject {
   std::string name;  ///< Common name.

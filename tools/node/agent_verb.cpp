@@ -10,6 +10,7 @@
 #include "runtime/devices/inventory.hpp"
 #include "runtime/devices/peers/peer_check.hpp"
 #include "runtime/link/link.hpp"
+#include "runtime/link/tls_contents.hpp"
 #include "tools/console/version.hpp"
 #include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"
@@ -88,6 +89,9 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
   for (const std::string& remark : found->remarks) console.err("remark: " + remark + "\n");
   auto dialer = runtime::dial_links(config.tls);
   if (!dialer) return fail(dialer.errors());
+  if (config.tls.is_set())
+    if (const Status own = runtime::check_own_authority(config.tls); !own)
+      return fail(own.errors());
   std::unique_ptr<runtime::DeviceWatcher> watcher;
   runtime::AgentHost host;
   host.dialer = dialer->get();

@@ -226,6 +226,14 @@ def only_controllers_serve(cluster):
     assert "certificate of role user" in done.stderr and "orrery certs controller" in done.stderr, done
 
 
+def an_agent_of_another_authority_than_its_own_is_told(cluster):
+    done = cluster.expect(2, "agent", "--set", "node=n0", "--set", "controllers=[127.0.0.1:1]", "--set", "state=mixed",
+                          "--set", "inventory={devices: 0}", "--set",
+                          "tls={ca: other/ca.pem, certificate: certs/agent-n0.pem, key: certs/agent-n0.key}")
+    assert "certs/agent-n0.pem: was signed by another authority, 'Orrery" in done.stderr, done
+    assert "other/ca.pem, needed one that this has signed" in done.stderr, done
+
+
 def an_unsound_file_of_tokens_is_told(cluster, http):
     context = ssl.create_default_context(cafile=cluster.folder / "certs/ca.pem")
     request = urllib.request.Request(http + "/api/v1/jobs", headers={
@@ -254,6 +262,7 @@ def main():
             make_certificates(cluster)
             plaintext_stays_here(cluster)
             only_controllers_serve(cluster)
+            an_agent_of_another_authority_than_its_own_is_told(cluster)
             http, agents = start_controller(cluster)
             for node in ("n0", "n1"):
                 start_agent(cluster, agents, node, f"certs/agent-{node}")

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "runtime/link/grpc_bounds.hpp"
+#include "runtime/link/tls_contents.hpp"
 #include "runtime/proto/agent_link.grpc.pb.h"
 #include "tests/runtime/link/certificates.hpp"
 #include "tests/runtime/link/listening.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/support/text_of_file.hpp"
 
 namespace orrery::runtime {
@@ -153,6 +156,29 @@ TEST(LinkTls, FilesThatDoNotServeAreNamed) {
   const std::string swapped = refusal({.ca = one.ca, .certificate = one.key, .key = one.ca});
   EXPECT_THAT(swapped, HasSubstr("holds no certificate"));
   EXPECT_THAT(swapped, HasSubstr("holds no private key"));
+}
+
+TEST(LinkTls, ACertificateOfAnotherAuthorityThanTheDaemonsOwnIsTold) {
+  TestAuthority ours("ours");
+  TestAuthority theirs("theirs");
+  TestAuthority same_name("ours");
+  const TlsFiles sound = ours.issue("n1", "agent");
+  EXPECT_TRUE(check_own_authority(sound).has_value());
+  for (TestAuthority* const other : {&theirs, &same_name}) {
+    TlsFiles files = sound;
+    files.ca = other->ca_file();
+    const Status told = check_own_authority(files);
+    ASSERT_FALSE(told.has_value());
+    EXPECT_THAT(told.errors().front().text(),
+                AllOf(HasSubstr(files.certificate + ": was signed by another authority, 'ours',"),
+                      HasSubstr(" than " + files.ca)));
+  }
+  // As while the authority of a cluster is exchanged.
+  TemporaryFolder folder;
+  TlsFiles both = sound;
+  both.ca = folder.file("both.pem");
+  std::ofstream(both.ca) << text_of_file(theirs.ca_file()) << text_of_file(ours.ca_file());
+  EXPECT_TRUE(check_own_authority(both).has_value());
 }
 
 TEST(LinkTls, AKeyThatOthersCanReadIsRefused) {
