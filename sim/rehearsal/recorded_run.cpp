@@ -35,6 +35,7 @@ struct JobFollow {
   std::map<std::pair<std::uint16_t, std::int32_t>, std::int32_t> lives;
   Instant start_ordered = Instant::never();  ///< Of the last start.
   Incarnation starting;
+  bool restores = false;  ///< The last start does: the job had worked when it was ordered.
   bool has_worked = false;
   std::int32_t first_size = 0;
   bool over = false;
@@ -191,7 +192,7 @@ class RunReader {
     if (!all_up || job->starting != report.incarnation || job->start_ordered.is_never()) return;
     out_.jobs[job->index].starts.push_back(
         {std::max(Duration::zero(), event.occurred_at - job->start_ordered),
-         job->has_worked,
+         job->restores,
          false,
          event.occurred_at});
     job->start_ordered = Instant::never();
@@ -215,7 +216,7 @@ class RunReader {
     if (!life.ready.is_never() || !life.asked.is_never() || job.start_ordered.is_never()) return;
     out_.jobs[job.index].starts.push_back(
         {std::max(Duration::zero(), event.occurred_at - life.ordered),
-         job.has_worked,
+         job.restores,
          true,
          event.occurred_at});
   }
@@ -411,9 +412,18 @@ class RunReader {
     out_.jobs[job->index].facts.push_back(fact);
   }
 
+  // Whether something of the job was up until then, and for some time.
+  bool works_until(const JobFollow& job, Instant at) const {
+    const std::vector<WorkFact>& facts = out_.jobs[job.index].facts;
+    return !facts.empty() && facts.back().any_ready && at > facts.back().at;
+  }
+
   void starts(const StartWorkers& order, const Event& event) {
     JobFollow* job = follow(order.job);
     if (job == nullptr) return;
+    // Workers of one start come up one by one: those that are up first do not make it another one.
+    if (!order.workers.empty() && order.workers.front().incarnation != job->starting)
+      job->restores = job->has_worked || works_until(*job, event.at);
     for (const WorkerStart& start : order.workers) {
       job->starting = start.incarnation;
       // What a silent node did not hear is told again as it returns: the start begins then.
@@ -513,7 +523,7 @@ class RunReader {
       if (last.replicas == now.replicas && last.any_ready == now.any_ready &&
           last.whole == now.whole && last.generation == now.generation)
         return;
-      if (last.any_ready && now.at > last.at) job->has_worked = true;
+      job->has_worked = job->has_worked || works_until(*job, now.at);
       // The controller changed the membership when it noticed.
       if (std::holds_alternative<NodeSilent>(event.body) && last.generation != now.generation &&
           event.at > now.at) {
