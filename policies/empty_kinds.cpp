@@ -60,11 +60,36 @@ std::vector<DeviceModelId> EmptyKinds::look(const JobView& job, std::int32_t rep
   }
   const std::int64_t wanted = job.row.thousandths_at(replicas);
   const bool is_sole_role = job.spec.roles.size() == 1;
+  const bool is_seated = view_->is_seated(job.row.id);
   std::vector<DeviceModelId> out;
-  for (const auto& [model, room] : kinds)
-    if (wanted <= room.thousandths && (!is_sole_role || replicas <= room.replicas))
-      out.push_back(model);
+  for (const auto& [model, room] : kinds) {
+    if (wanted > room.thousandths) continue;
+    const bool holds = is_sole_role ? replicas <= room.replicas
+                                    : is_seated || holds_all_roles(job, replicas, model);
+    if (holds) out.push_back(model);
+  }
   return out;
+}
+
+bool EmptyKinds::holds_all_roles(const JobView& job, std::int32_t replicas, DeviceModelId model) {
+  const std::size_t mark = trial_.mark();
+  std::vector<NodeCount> nodes;
+  const auto fits = [&](Demand demand, std::int32_t count) {
+    if (demand.thousandths() > 0) {
+      if (!demand.model.is_none() && demand.model != model) return false;
+      demand.model = model;
+    }
+    nodes.clear();
+    return place(*view_, job.row.id, demand, count, trial_, nodes);
+  };
+  bool all = fits(job.row.demand, replicas);
+  for (std::size_t r = 0; all && r < job.spec.roles.size(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role != job.row.elastic)
+      all = fits(view_->demand_of(job.spec, role), view_->target(job.row.id, role));
+  }
+  trial_.undo(mark);
+  return all;
 }
 
 void EmptyKinds::clear_cluster() {

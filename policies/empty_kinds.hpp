@@ -22,8 +22,9 @@ class EmptyKinds {
   /// then. O(nodes).
   bool are_as_before();
 
-  /// Whether the usable nodes of some model hold so many replicas beside the job's other roles. One
-  /// of several roles is judged by its devices alone. O(nodes) for each shape of job in a view.
+  /// Whether the usable nodes of some model hold so many replicas beside the job's other roles, all
+  /// of whose devices are of that model as well. A seated job of several roles is judged by its
+  /// devices alone. O(nodes) for each shape of job in a view.
   bool one_holds(const JobView& job, std::int32_t replicas) {
     return !that_hold(job, replicas).empty();
   }
@@ -34,6 +35,7 @@ class EmptyKinds {
  private:
   const std::vector<DeviceModelId>& that_hold(const JobView& job, std::int32_t replicas);
   std::vector<DeviceModelId> look(const JobView& job, std::int32_t replicas);
+  bool holds_all_roles(const JobView& job, std::int32_t replicas, DeviceModelId model);
   void clear_cluster();
 
   const ClusterView* view_ = nullptr;

@@ -114,6 +114,25 @@ TEST_P(EveryPolicy, NorDoesOneThatWaitsForCores) {
   EXPECT_TRUE(has_started(other) || is_exempt(kStopsAtTheFirst));
 }
 
+// Eight devices of one model suffice by count, and are none of those that it names.
+TEST_P(EveryPolicy, AJobOfTwoRolesStartsWhereNoModelHoldsBoth) {
+  cluster_.add_nodes(1, 8, 1000, "v100");
+  cluster_.add_nodes(1, 4, 1000, "a100");
+  const JobId first =
+      comes(0, job().replicas(4).model("a100").also(2, 1).preemptible(), 10 * kHour_s);
+  run_until(20 * kMinute_s);
+  EXPECT_TRUE(has_started(first));
+}
+
+// One node would do for its larger role, and has no device for the other.
+TEST_P(EveryPolicy, NorDoNodesThatHoldOneRoleOnlyKeepItWaiting) {
+  cluster_.add_nodes(1, 4, 1000, "v100");
+  cluster_.add_nodes(3, 2, 1000, "a100");
+  const JobId first = comes(0, job().devices(4).also(1, 1).preemptible(), 10 * kHour_s);
+  run_until(20 * kMinute_s);
+  EXPECT_TRUE(has_started(first));
+}
+
 // What jobs hold on a closed node is of use to nobody else, and takes nothing of the other node.
 TEST_P(EveryPolicy, AJobOnAClosedNodeGoesOnAndTheOthersAreShared) {
   for (const bool preemptible : {false, true}) {
