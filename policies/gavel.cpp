@@ -348,6 +348,31 @@ void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   }
 }
 
+/// One of several roles that got nothing on any type starts across types on what is left, if it
+/// can: it would wait for devices of one while it could have those of several. Under FIFO only
+/// those at the head of the queue do.
+void Gavel::start_across_types(const ClusterView& view, Plan& plan) {
+  if (types_.size() < 2) return;
+  const bool is_fifo = options_.rule == SharingRule::Fifo;
+  std::vector<JobId> granted;
+  for (const Grant& grant : plan.grants) granted.push_back(grant.job);
+  std::sort(granted.begin(), granted.end());
+  std::vector<NodeCount> nodes;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    if (std::binary_search(granted.begin(), granted.end(), entry.job)) return true;
+    if (entry.devices > trial_.index().device_room()) return !is_fifo;
+    const JobView job = view.job(entry.job);
+    if (job.spec.roles.size() == 1 || !takes_part(view, job)) return !is_fifo;
+    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+    nodes.clear();
+    if (!view.quota_allows(entry.job, devices) ||
+        !try_start(view, job, size_of(job), trial_, &nodes))
+      return !is_fifo;
+    grant_on(entry.job, size_of(job), nodes, plan);
+    return true;
+  });
+}
+
 void Gavel::find_devices(const ClusterView& view) {
   empty_kinds_.begin(view);
   find_kept(view);
@@ -404,6 +429,7 @@ Plan Gavel::optimize(const ClusterView& view) {
     plan = begin_leases(view, place(view, chosen, IfNoPlace::AnotherType));
   }
   start_outside_rounds(view, plan);
+  start_across_types(view, plan);
   if (is_fifo) find_sharers();
   return plan;
 }

@@ -293,6 +293,7 @@ class Gavel : public Policy {
   void place_pairs(const ClusterView& view, Placement& out);
   bool place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan);
   void start_outside_rounds(const ClusterView& view, Plan& plan);
+  void start_across_types(const ClusterView& view, Plan& plan);
   void follow(const ClusterView& view);
   void find_sharers();
   void find_changes(const ClusterView& view);

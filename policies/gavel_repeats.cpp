@@ -112,6 +112,7 @@ Plan Gavel::repeat_round(const ClusterView& view) {
   fill_in_all(view);
   Plan plan = begin_leases(view, choose_and_place(view));
   start_outside_rounds(view, plan);
+  start_across_types(view, plan);
   jobs_.swap(aside_);
   return plan;
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "policies/gang_trial.hpp"
 #include "policies/parts_given.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -268,6 +270,62 @@ Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& ru
     if (job.runs && job.cut_short) cut_short_.push_back(job.wanted);
   }
   return plan;
+}
+
+/// Does to the trial what the plan will do to the cluster; false where that cannot be foretold.
+bool RoundPlacement::try_plan(const ClusterView& view, const Plan& plan) {
+  trial_.sync(view.capacity());
+  std::vector<JobId> given;
+  for (const Grant& grant : plan.grants) {
+    const JobView job = view.job(grant.job);
+    if (grant.is_remark() || !job.row.holds) continue;
+    given.push_back(grant.job);
+    if (grant.replicas == 0 || view.is_seated(grant.job))
+      give_back(view, job, trial_);
+    else
+      give_back_elastic(view, job, trial_);
+  }
+  std::sort(given.begin(), given.end());
+  settle_parts(view, given, trial_);
+  std::vector<NodeCount> nodes;
+  for (const Grant& grant : plan.grants) {
+    if (grant.is_remark() || grant.replicas == 0) continue;
+    const JobView job = view.job(grant.job);
+    const bool starts_roles = !job.row.holds && job.spec.roles.size() > 1;
+    const auto named = std::span<const NodeCount>(plan.nodes);
+    nodes.clear();
+    const bool fits =
+        starts_roles || view.is_seated(grant.job)
+            ? try_start(view, job, grant.replicas, trial_, &nodes)
+            : take_there(job.row.demand, named.subspan(grant.first_node, grant.node_count), trial_);
+    if (!fits) return false;
+  }
+  return true;
+}
+
+void RoundPlacement::add_to(const ClusterView& view, const std::vector<JobId>& jobs, Plan& plan) {
+  if (jobs.empty() || !try_plan(view, plan)) return;
+  const auto devices = [](const JobRow& row, std::int32_t replicas) {
+    return replicas * row.demand.devices + row.rest_devices;
+  };
+  QuotaGains gains;
+  for (const Grant& grant : plan.grants) {
+    if (grant.is_remark() || grant.replicas == 0) continue;
+    const JobRow& row = view.row(grant.job);
+    gains.add(row, std::max(0, devices(row, grant.replicas) - row.devices_held));
+  }
+  std::vector<NodeCount> nodes;
+  for (const JobId id : jobs) {
+    const JobView job = view.job(id);
+    const std::int32_t wanted = devices(job.row, job.row.min_replicas);
+    if (job.row.gang_room() > trial_.index().device_room() ||
+        !view.quota_allows(id, wanted + gains.of_others(job.row)))
+      continue;
+    nodes.clear();
+    if (!try_start(view, job, job.row.min_replicas, trial_, &nodes)) continue;
+    gains.add(job.row, wanted);
+    grant_on(id, job.row.min_replicas, nodes, plan);
+  }
 }
 
 }  // namespace orrery::policies

@@ -35,6 +35,10 @@ class RoundPlacement {
 
   Plan plan(const ClusterView& view, const std::vector<Wanted>& running);
 
+  /// Adds those of these waiting jobs, to which the plan grants nothing, for whose minimum it leaves
+  /// room on whatever devices; nobody gives way to them.
+  void add_to(const ClusterView& view, const std::vector<JobId>& jobs, Plan& plan);
+
   /// Of those of the last plan that wait: who found a place, and who did not.
   struct Found {
     JobId job;
@@ -75,6 +79,7 @@ class RoundPlacement {
   static bool lower_ones_are_in_the_way(const ClusterView& view, const Attempt& attempt);
   static bool serves_first(const ClusterView& view, const Attempt& a, const Attempt& b);
   void take_back(const ClusterView& view, const std::vector<JobId>& jobs);
+  bool try_plan(const ClusterView& view, const Plan& plan);
   void spare(const ClusterView& view, Attempt& attempt);
   bool goes_together(const ClusterView& view,
                      const Attempt& attempt,

@@ -294,7 +294,24 @@ Plan Sia::optimize(const ClusterView& view) {
   placed_most_.clear();
   Plan plan = plan_round(view);
   while (chooses_again(view)) plan = plan_round(view);
+  placement_.add_to(view, left_waiting(view, plan), plan);
   return plan;
+}
+
+/// Jobs whose devices may be of several kinds, as nobody can say for each of them where it is to
+/// be, and that the plan gives nothing: they would wait for one kind while others are idle.
+std::vector<JobId> Sia::left_waiting(const ClusterView& view, const Plan& plan) const {
+  std::vector<JobId> granted;
+  for (const Grant& grant : plan.grants) granted.push_back(grant.job);
+  std::sort(granted.begin(), granted.end());
+  std::vector<JobId> out;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    const bool in_parts = view.job(entry.job).spec.roles.size() > 1 || view.is_seated(entry.job);
+    if (in_parts && !std::binary_search(granted.begin(), granted.end(), entry.job))
+      out.push_back(entry.job);
+    return true;
+  });
+  return out;
 }
 
 /// Whether others could have what was chosen and fits by count and on no node: what a job that

@@ -113,6 +113,7 @@ class Sia : public Policy {
                      std::vector<RoundPlacement::Wanted>& wanted);
   Plan plan_round(const ClusterView& view);
   bool chooses_again(const ClusterView& view);
+  std::vector<JobId> left_waiting(const ClusterView& view, const Plan& plan) const;
 
   SiaParameters parameters_;
   std::unique_ptr<GoodputEstimates> estimates_;

@@ -133,6 +133,16 @@ TEST_P(EveryPolicy, NorDoNodesThatHoldOneRoleOnlyKeepItWaiting) {
   EXPECT_TRUE(has_started(first));
 }
 
+// Four devices of one model hold both roles; two of them are taken, and two of another are free.
+TEST_P(EveryPolicy, AJobOfTwoRolesDoesNotWaitForOneModelWhileSeveralAreIdle) {
+  cluster_.add_nodes(2, 2, 1000, "v100");
+  cluster_.add_nodes(2, 1, 1000, "a100");
+  comes(0, job().replicas(2).model("v100"), 10 * kHour_s);
+  const JobId both = comes(10 * kMinute_s, job().also(2, 1).preemptible(), kHour_s);
+  run_until(40 * kMinute_s);
+  EXPECT_TRUE(has_started(both));
+}
+
 // What jobs hold on a closed node is of use to nobody else, and takes nothing of the other node.
 TEST_P(EveryPolicy, AJobOnAClosedNodeGoesOnAndTheOthersAreShared) {
   for (const bool preemptible : {false, true}) {
