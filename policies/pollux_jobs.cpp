@@ -124,24 +124,89 @@ bool PolluxJobs::push_out(const ClusterView& view,
   return true;
 }
 
+/// On the nodes that it has, then on these models, then wherever the placer puts it.
+bool PolluxJobs::place_minimum(const ClusterView& view,
+                               const JobView& job,
+                               const Minima& minima,
+                               CapacityTrial& trial) {
+  const std::int32_t least = job.row.min_replicas;
+  if (minima.on_own && least <= job.row.replicas) {
+    std::vector<NodeCount> own;
+    std::int32_t left = least;
+    for (const NodeCount& n : job.nodes) {
+      const std::int32_t here = std::min(left, n.replicas);
+      if (here > 0) own.push_back({n.node, here});
+      left -= here;
+    }
+    if (take_there(job.row.demand, own, trial)) return true;
+  }
+  std::vector<NodeCount> nodes;
+  for (const DeviceModelId model : minima.models) {
+    Demand demand = job.row.demand;
+    if (!demand.model.is_none() && demand.model != model) continue;
+    demand.model = model;
+    nodes.clear();
+    if (place(view, job.row.id, demand, least, trial, nodes)) return true;
+  }
+  return try_start(view, job, least, trial);
+}
+
+/// Where all devices are of one model there is no such choice.
+PolluxJobs::Minima PolluxJobs::minima_off_named_models(const ClusterView& view) const {
+  std::set<DeviceModelId> models;
+  for (std::uint32_t n = 0; n < view.capacity().size(); ++n) {
+    const NodeFree& node = view.capacity().at(NodeId{n});
+    if (node.usable && !node.model.is_none()) models.insert(node.model);
+  }
+  if (models.size() < 2) return {};
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    if (sized_.contains(entry.job)) return true;
+    for (const RoleSpec& role : view.job(entry.job).spec.roles)
+      if (!role.bundle.device_model.empty())
+        models.erase(view.model_named(role.bundle.device_model));
+    return !models.empty();
+  });
+  return {true, {models.begin(), models.end()}};
+}
+
 PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
                                              CapacityTrial& trial,
                                              const IsOverdue& is_overdue,
                                              std::span<const JobId> in_vain) {
-  Gangs gangs;
-  overdue_.begin(view);
   bool any_waits = false;
   view.waiting().for_each([&](const WaitEntry& entry) {
     any_waits = any_waits || !sized_.contains(entry.job);
     return !any_waits;
   });
-  if (!any_waits) return gangs;
+  if (!any_waits) return {};
+  Gangs gangs = try_gangs(view, trial, is_overdue, in_vain, {});
+  if (!gangs.named_left) return gangs;
+  const Minima minima = minima_off_named_models(view);
+  if (!minima.on_own) return gangs;
+  Gangs other = try_gangs(view, trial, is_overdue, in_vain, minima);
+  const auto starts = [&](const Start& gang) {
+    return std::any_of(other.starting.begin(), other.starting.end(), [&](const Start& each) {
+      return each.job == gang.job;
+    });
+  };
+  const bool is_better = other.starting.size() > gangs.starting.size() &&
+                         other.kept.size() >= gangs.kept.size() &&
+                         std::all_of(gangs.starting.begin(), gangs.starting.end(), starts);
+  return is_better ? other : gangs;
+}
+
+PolluxJobs::Gangs PolluxJobs::try_gangs(const ClusterView& view,
+                                        CapacityTrial& trial,
+                                        const IsOverdue& is_overdue,
+                                        std::span<const JobId> in_vain,
+                                        const Minima& minima) {
+  Gangs gangs;
+  overdue_.begin(view);
   trial.sync(view.capacity());
   const std::vector<JobId> holders = sized_holders(view);
   for (const JobId id : holders) give_back(view, view.job(id), trial);
   const auto keeps_minimum = [&](const JobView& job) {
-    return quota_allows(view, job, job.row.min_replicas) &&
-           try_start(view, job, job.row.min_replicas, trial);
+    return quota_allows(view, job, job.row.min_replicas) && place_minimum(view, job, minima, trial);
   };
   auto next = holders.begin();
   std::size_t looked_at = 0;  // Gangs, or perhaps sized jobs for which there is no room.
@@ -164,11 +229,19 @@ PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view,
     ++looked_at;
     may_push = may_push && !overdue_.is_known() && lower_.any_below(job.row.priority);
     if (!quota_allows(view, job, rigid_size(job))) return true;
+    const bool names_model =
+        std::any_of(job.spec.roles.begin(), job.spec.roles.end(), [](const RoleSpec& role) {
+          return !role.bundle.device_model.empty();
+        });
     Start start{entry.job, {}, overdue_.is_known()};
     if (start.passes) {
-      if (!has_room || !overdue_.start(view, entry, trial, start.nodes)) return true;
+      if (!has_room || !overdue_.start(view, entry, trial, start.nodes)) {
+        gangs.named_left = gangs.named_left || names_model;
+        return true;
+      }
     } else if (!(has_room && start_gang(view, job, trial, start.nodes)) &&
                !(may_push && push_out(view, job, trial, gangs, start.nodes))) {
+      gangs.named_left = gangs.named_left || names_model;
       if (may_reserve && is_overdue(job)) {
         for (const Start& each : gangs.starting) overdue_.foresee_start(view, each.job, each.nodes);
         for (const JobId id : gangs.preempted) overdue_.foresee_end(view, id);

@@ -41,14 +41,17 @@ class PolluxJobs {
     std::vector<JobId> preempted;  ///< Gangs that give way to them.
     std::vector<JobId> kept;       ///< Sized jobs that wait, for whose minimum there is room.
     bool any_left = false;         ///< Gangs may wait that do not start.
+    bool named_left = false;       ///< Some of these name a device model.
   };
 
   /// Whether a gang that does not fit has waited for too long.
   using IsOverdue = std::function<bool(const JobView&)>;
 
   /// The gangs that fit beside the minimum of the sized jobs before them in the queue, and may pass
-  /// the first that is overdue. `trial` is anything before and after. `is_overdue`: null, and none
-  /// is. `in_vain`: sized jobs that wait and are given nothing, ascending: none is kept for them.
+  /// the first that is overdue. Where one that names a model does not, minima are tried again where
+  /// jobs have them, and else off the models that gangs name. `trial` is anything before and after.
+  /// `is_overdue`: null, and none is. `in_vain`: sized jobs that wait and are given nothing,
+  /// ascending: none is kept for them.
   Gangs gangs_to_start(const ClusterView& view,
                        CapacityTrial& trial,
                        const IsOverdue& is_overdue = nullptr,
@@ -71,6 +74,23 @@ class PolluxJobs {
   static bool is_placed_in_parts(const ClusterView& view, JobId id);
 
  private:
+  /// Where the minima of sized jobs are thought to be.
+  struct Minima {
+    bool on_own = false;  ///< First where the job has them.
+    /// These are tried next, one after the other; then whatever the placer chooses.
+    std::vector<DeviceModelId> models;
+  };
+
+  Gangs try_gangs(const ClusterView& view,
+                  CapacityTrial& trial,
+                  const IsOverdue& is_overdue,
+                  std::span<const JobId> in_vain,
+                  const Minima& minima);
+  Minima minima_off_named_models(const ClusterView& view) const;
+  static bool place_minimum(const ClusterView& view,
+                            const JobView& job,
+                            const Minima& minima,
+                            CapacityTrial& trial);
   std::vector<JobId> sized_holders(const ClusterView& view) const;
   bool push_out(const ClusterView& view,
                 const JobView& job,

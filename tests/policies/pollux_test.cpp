@@ -69,6 +69,27 @@ TEST(Pollux, ElasticJobsGiveWayToAJobOfAFixedSize) {
   EXPECT_EQ(cluster.replicas(elastic), 1);
 }
 
+// The smallest hole for the minimum of the elastic job is on the node that the gang needs.
+TEST(Pollux, AGangStartsOnTheModelThatItNamesBesideAnElasticJobOnAnother) {
+  for (const std::string_view name : {"pollux", "orrery"}) {
+    SCOPED_TRACE(name);
+    FakeCluster cluster;
+    cluster.add_nodes(1, 4, 1000, "v100");
+    cluster.add_nodes(1, 2, 1000, "a100");
+    const auto policy = testing::policy(name);
+    const JobId elastic = cluster.submit(job().replicas(1, 3).preemptible().estimate(3000));
+    cluster.set_usable(NodeId{1}, false);
+    next_cycle(cluster, *policy);
+    ASSERT_TRUE(runs(cluster, elastic));
+    cluster.set_usable(NodeId{1}, true);
+    const JobId gang = cluster.submit(job().devices(2).model("a100").preemptible().estimate(100));
+    next_cycle(cluster, *policy);
+    EXPECT_TRUE(runs(cluster, gang));
+    EXPECT_TRUE(runs(cluster, elastic));
+    EXPECT_TRUE(cluster.violations().empty());
+  }
+}
+
 TEST(Pollux, AWideJobThatFitsNowhereKeepsNoOtherOutOfTheSearch) {
   FakeCluster cluster;
   cluster.add_nodes(1, 4);
