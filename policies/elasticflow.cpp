@@ -158,6 +158,12 @@ ElasticFlow::Candidate ElasticFlow::candidate(const ClusterView& view, JobId id,
     });
     sizes.insert(std::lower_bound(sizes.begin(), sizes.end(), job.row.replicas), job.row.replicas);
   }
+  if (const auto placed = placed_most_.find(id); placed != placed_most_.end()) {
+    const bool had_more = sizes.back() > placed->second;
+    std::erase_if(sizes, [&](std::int32_t n) { return n > placed->second; });
+    if (had_more && (sizes.empty() || sizes.back() < placed->second))
+      sizes.push_back(placed->second);
+  }
   for (const std::int32_t n : sizes) {
     const auto iteration = estimates_->iteration_time(job.spec, n);
     const double rate =
@@ -449,10 +455,34 @@ Plan ElasticFlow::optimize(const ClusterView& view) {
   cycle_ = number;
   closed_.begin(view);
   misfits_.begin();
+  placed_most_.clear();
   Plan plan = plan_round(view);
-  while (misfits_.choose_again()) plan = plan_round(view);
+  while (chooses_again(view, plan)) plan = plan_round(view);
   tell_best_effort(view, plan);
   return plan;
+}
+
+/// Whether others could have what was chosen and fits by count and on no node: what a job that
+/// waits was to have, or, while some wait that get nothing, what one was to have more.
+bool ElasticFlow::chooses_again(const ClusterView& view, const Plan& plan) {
+  const bool again = misfits_.choose_again();
+  if (placer_.cut_short().empty()) return again;
+  std::vector<JobId> starting;
+  for (const Grant& grant : plan.grants)
+    if (grant.replicas > 0) starting.push_back(grant.job);
+  std::sort(starting.begin(), starting.end());
+  bool some_wait = false;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    some_wait = !std::binary_search(starting.begin(), starting.end(), entry.job);
+    return !some_wait;
+  });
+  bool is_new = false;
+  for (const SizedJob& cut : placer_.cut_short()) {
+    const auto [most, added] = placed_most_.try_emplace(cut.id, cut.replicas);
+    is_new = is_new || added || cut.replicas < most->second;
+    most->second = std::min(most->second, cut.replicas);
+  }
+  return again || (is_new && some_wait);
 }
 
 /// Chooses sizes by count, and nodes for them.

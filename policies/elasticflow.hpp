@@ -122,6 +122,7 @@ class ElasticFlow : public Policy {
   double cost_of_more(Cycle& cycle, const Candidate& job) const;
   void grow(const ClusterView& view, Cycle& cycle);
   Plan plan_round(const ClusterView& view);
+  bool chooses_again(const ClusterView& view, const Plan& plan);
 
   ElasticFlowParameters parameters_;
   std::unique_ptr<SpeedEstimates> estimates_;
@@ -129,8 +130,9 @@ class ElasticFlow : public Policy {
   std::int64_t cycle_ = -1;        ///< The last period in which it planned.
   bool follows_ = false;           ///< Follows from the views, as does all below.
   std::vector<JobId> changed_;
-  ClosedNodes closed_;  ///< Of the present view.
-  Misfits misfits_;     ///< Likewise.
+  ClosedNodes closed_;                         ///< Of the present view.
+  Misfits misfits_;                            ///< Likewise.
+  std::map<JobId, std::int32_t> placed_most_;  ///< Of the present plan. Replicas: no more fit.
   SizedPlacer placer_;
 };
 

@@ -123,6 +123,7 @@ Plan SizedPlacer::plan(const ClusterView& view, std::span<const Outcome> outcome
 }
 
 Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits) {
+  cut_short_.clear();
   const auto room = [&](const SizedJob& sized) {
     return view.row(sized.id).demand.thousandths() * sized.replicas;
   };
@@ -160,9 +161,18 @@ Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs, Mis
       by_priority_.place(view, in_turn, unplaced)) {
     const std::span<const PriorityPlacement::Placed> placed = by_priority_.placed();
     for (std::size_t i = 0; i < in_turn.size(); ++i)
+      if (placed[i].replicas > 0 && placed[i].replicas < in_turn[i].replicas)
+        cut_short_.push_back({placed[i].id, placed[i].replicas});
+    for (std::size_t i = 0; i < in_turn.size(); ++i)
       if (!view.row(placed[i].id).holds && in_turn[i].replicas > 0)
         misfits.note_placed(view, placed[i].id, placed[i].replicas > 0);
     return by_priority_.plan(view);
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    std::int32_t gets = outcome.nodes.empty() ? 0 : outcome.job.replicas;
+    if (outcome.keeps) gets = view.row(outcome.job.id).replicas;
+    if (gets > 0 && gets < jobs[i].replicas) cut_short_.push_back({outcome.job.id, gets});
   }
   for (const Outcome& outcome : outcomes)
     if (!view.row(outcome.job.id).holds && outcome.job.replicas > 0)

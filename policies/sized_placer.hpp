@@ -31,6 +31,9 @@ class SizedPlacer {
   /// `misfits` is told which of those that wait found a place.
   Plan place(const ClusterView& view, std::vector<SizedJob> jobs, Misfits& misfits);
 
+  /// Jobs of the last plan that run, with fewer replicas than chosen: those that they get.
+  const std::vector<SizedJob>& cut_short() const { return cut_short_; }
+
  private:
   /// What has come of one job.
   struct Outcome {
@@ -52,6 +55,7 @@ class SizedPlacer {
 
   GangTrial trial_;
   PriorityPlacement by_priority_;
+  std::vector<SizedJob> cut_short_;
 };
 
 }  // namespace orrery::policies

@@ -227,6 +227,28 @@ TEST(ElasticFlow, PlacesEverythingAnewWhereThatMakesRoom) {
   EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 
+// Eight devices are free, and on no node the four of a second replica.
+TEST(ElasticFlow, WhatNoNodeHoldsOfAJobThatWasToHaveMoreIsForThoseThatWait) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 4);
+  cluster.add_nodes(2, 1);
+  const auto elasticflow = without_overhead();
+  cluster.submit(job().replicas(2).estimate(20000));
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  JobSpec spec = *job().devices(4).replicas(1, 2).preemptible().estimate(10000).spec();
+  spec.labels.push_back({"deadline", "6000s"});
+  const JobId big = cluster.submit(std::make_shared<const JobSpec>(spec));
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(big), 1);
+  const JobId small = cluster.submit(job().devices(2).preemptible(), 200);
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(small), 1);
+  EXPECT_EQ(cluster.replicas(big), 1);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
 // With deadlines for all jobs that state a run time, of which some can be kept.
 // Cores are short, not devices: jobs are started before others are made larger.
 TEST(ElasticFlow, AnEnlargedJobGivesBackWhatOthersStartWith) {
