@@ -133,6 +133,8 @@ Duration Optimus::gain(const ClusterView& view, const Sized& sized) {
   if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas) {
     return Duration::zero();
   }
+  const auto placed = placed_most_.find(sized.id);
+  if (placed != placed_most_.end() && more > placed->second) return Duration::zero();
   if (!quota_allows(view, sized, more)) return Duration::zero();
   const auto now = estimates_->iteration_time(job.spec, sized.replicas);
   const auto then = estimates_->iteration_time(job.spec, more);
@@ -233,10 +235,48 @@ Plan Optimus::place(const ClusterView& view, const std::vector<Sized>& sized) {
   return plan;
 }
 
+/// Remembers of which jobs nodes hold less than was chosen; whether that was not known yet.
+bool Optimus::note_cut_short(const ClusterView& view,
+                             const std::vector<Sized>& sized,
+                             const Plan& plan) {
+  std::map<JobId, std::int32_t> granted;
+  for (const Grant& grant : plan.grants) granted[grant.job] = grant.replicas;
+  bool is_new = false;
+  for (const Sized& s : sized) {
+    const auto grant = granted.find(s.id);
+    const std::int32_t gets = grant != granted.end() ? grant->second : view.row(s.id).replicas;
+    if (gets == 0 || gets >= s.replicas) continue;
+    const auto [most, added] = placed_most_.try_emplace(s.id, gets);
+    is_new = is_new || added || gets < most->second;
+    most->second = std::min(most->second, gets);
+  }
+  return is_new;
+}
+
+/// Whether the plan only gives jobs other sizes, with which they would not complete earlier in sum.
+/// Sizes that were chosen by count and cut to what nodes hold could change in each cycle so.
+bool Optimus::is_in_vain(const ClusterView& view, const Plan& plan) {
+  double earlier_s = 0;
+  for (const Grant& grant : plan.grants) {
+    const JobView job = view.job(grant.job);
+    const JobRow& row = job.row;
+    const bool may_stay = row.holds && grant.replicas > 0 && row.replicas >= row.min_replicas &&
+                          row.replicas <= row.max_replicas &&
+                          view.quota_allows(grant.job, devices_at(row, row.replicas));
+    if (!may_stay) return false;
+    const auto now = estimates_->iteration_time(job.spec, row.replicas);
+    const auto then = estimates_->iteration_time(job.spec, grant.replicas);
+    if (now && then)
+      earlier_s += (*now - *then).in_seconds() * estimates_->iterations_left(job.spec, row);
+  }
+  return earlier_s <= 0;
+}
+
 Plan Optimus::optimize(const ClusterView& view) {
   closed_.begin(view);
   misfits_.follow(view);
   misfits_.begin();
+  placed_most_.clear();
   const std::vector<JobId> holders = holders_in_order(view);
   const std::int64_t to_share = thousandths_to_share(view, closed_);
   while (true) {
@@ -245,7 +285,10 @@ Plan Optimus::optimize(const ClusterView& view) {
     std::vector<Sized> sized = minimum_sizes(view, holders, left);
     grow(view, left, sized);
     Plan plan = place(view, sized);
-    if (!misfits_.choose_again()) return plan;
+    const bool is_cut = note_cut_short(view, sized, plan);
+    if (misfits_.choose_again() || is_cut) continue;
+    if (placed_most_.empty() || !is_in_vain(view, plan)) return plan;
+    return {};
   }
 }
 

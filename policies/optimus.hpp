@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -26,6 +27,9 @@ struct OptimusParameters {
 /// devices; the others are placed by ascending size on the nodes with the most free ones. Where a
 /// waiting job finds no place there, others give way if their priority is lower or they have more
 /// than their minimum (`PriorityPlacement`), else sizes are chosen again without it (`Misfits`).
+/// Where nodes hold less than the size of a job, sizes are chosen again with no more for it, and a
+/// plan that starts nobody is dropped if the jobs would not complete earlier by it than with what
+/// they have.
 ///
 /// (Peng et al., EuroSys 2018; one role, GPUs as the only resource and this placement as in the
 /// Pollux artifact, whose "oracle" is the iterations left in the profile.) Priorities come before
@@ -72,6 +76,8 @@ class Optimus : public Policy {
   Plan place(const ClusterView& view, const std::vector<Sized>& sized);
   Plan place_beside(const ClusterView& view, std::vector<Sized> sized, std::set<JobId>& unplaced);
   bool place_one(const ClusterView& view, const Sized& sized, Plan& plan);
+  bool note_cut_short(const ClusterView& view, const std::vector<Sized>& sized, const Plan& plan);
+  bool is_in_vain(const ClusterView& view, const Plan& plan);
 
   OptimusParameters parameters_;
   std::unique_ptr<SpeedEstimates> estimates_;
@@ -81,6 +87,7 @@ class Optimus : public Policy {
   GangTrial placer_;
   PriorityPlacement by_priority_;
   QuotaGains given_;
+  std::map<JobId, std::int32_t> placed_most_;  ///< Of the present plan. Replicas: no more fit.
 };
 
 }  // namespace orrery::policies

@@ -36,6 +36,7 @@ class PlainOptimus {
  public:
   Plan optimize(const ClusterView& view) {
     most_.clear();
+    fits_.clear();
     while (true) {
       policies::ClosedNodes closed;
       closed.begin(view);
@@ -48,7 +49,9 @@ class PlainOptimus {
       failed_.clear();
       found_.clear();
       Plan plan = placed(view, jobs);
-      if (failed_.empty()) return plan;
+      const bool is_cut = learns_what_fits(view, jobs, plan);
+      if (failed_.empty() && !is_cut)
+        return fits_.empty() || brings_something(view, plan) ? plan : Plan{};
       // Of the shape of one that found no place, no more than did.
       for (const auto& shape : failed_)
         most_[shape] = static_cast<int>(std::count(found_.begin(), found_.end(), shape));
@@ -103,12 +106,43 @@ class PlainOptimus {
     const JobView job = view.job(sized.id);
     const std::int32_t more = sized.replicas + 1;
     if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas ||
-        !allowed(view, jobs, job.row, more))
+        !allowed(view, jobs, job.row, more) || (fits_.contains(sized.id) && more > fits_[sized.id]))
       return Duration::zero();
     const Duration now = *estimates_.iteration_time(job.spec, sized.replicas);
     const Duration then = *estimates_.iteration_time(job.spec, more);
     return Duration::from_seconds((now - then).in_seconds() *
                                   estimates_.iterations_left(job.spec, job.row));
+  }
+
+  /// Whether some job gets less than was chosen, and than it was known to.
+  bool learns_what_fits(const ClusterView& view, const std::vector<Sized>& jobs, const Plan& plan) {
+    const auto before = fits_;
+    for (const Sized& s : jobs) {
+      std::int32_t gets = view.row(s.id).replicas;
+      for (const Grant& grant : plan.grants)
+        if (grant.job == s.id) gets = grant.replicas;
+      if (gets > 0 && gets < s.replicas)
+        fits_[s.id] = fits_.contains(s.id) ? std::min(fits_[s.id], gets) : gets;
+    }
+    return fits_ != before;
+  }
+
+  /// Whether somebody starts or goes, or the others complete earlier in sum.
+  bool brings_something(const ClusterView& view, const Plan& plan) {
+    double earlier_s = 0;
+    for (const Grant& grant : plan.grants) {
+      const JobView job = view.job(grant.job);
+      const std::int32_t had = job.row.replicas;
+      if (!job.row.holds || grant.replicas == 0) return true;
+      if (had < job.row.min_replicas || had > job.row.max_replicas) return true;
+      if (!view.quota_allows(grant.job, static_cast<std::int32_t>(devices_at(job.row, had))))
+        return true;
+      earlier_s += (*estimates_.iteration_time(job.spec, had) -
+                    *estimates_.iteration_time(job.spec, grant.replicas))
+                       .in_seconds() *
+                   estimates_.iterations_left(job.spec, job.row);
+    }
+    return earlier_s > 0;
   }
 
   Sized* most_gaining(const ClusterView& view, std::vector<Sized>& jobs, std::int64_t left) {
@@ -179,6 +213,7 @@ class PlainOptimus {
   policies::PriorityPlacement by_priority_;
   std::set<JobId> unplaced_;
   std::map<policies::GangShape, int> most_;
+  std::map<JobId, std::int32_t> fits_;       // Replicas of jobs that were cut.
   std::vector<policies::GangShape> failed_;  // Of waiting jobs.
   std::vector<policies::GangShape> found_;
 };
