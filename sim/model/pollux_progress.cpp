@@ -1,6 +1,7 @@
 #include "sim/model/pollux_progress.hpp"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace orrery::sim {
@@ -8,6 +9,18 @@ namespace orrery::sim {
 namespace {
 
 Instant whole_second(Instant at) { return at - Duration{at.ns % Duration::seconds(1).ns}; }
+
+/// "5 devices on 2 nodes (4+1)".
+std::string placement_text(const std::vector<int>& gpus_per_node) {
+  int sum = 0;
+  std::string parts;
+  for (const int gpus : gpus_per_node) {
+    sum += gpus;
+    parts += (parts.empty() ? "" : "+") + std::to_string(gpus);
+  }
+  return std::to_string(sum) + " devices on " + std::to_string(gpus_per_node.size()) + " nodes (" +
+         parts + ")";
+}
 
 }  // namespace
 
@@ -63,9 +76,10 @@ void PolluxProgress::place(LiveJob& job) {
     job.pollux->measured_as(*slowest);
   const Duration delay = cluster_.scenario.timing.restart_of(*job.job.spec->profile);
   if (!job.pollux->reallocate(gpus_per_node, delay))
-    cluster_.warn(job.job.spec->name +
-                  ": its profile does not reach this placement, so it makes no "
-                  "progress; use nodes of at most 4 devices");
+    cluster_.warn(job.job.spec->name + ": profile " + job.job.application->first->name() +
+                  " has no time for " + placement_text(gpus_per_node) +
+                  ", so it makes no progress there; add it to its placements.csv, or give the job "
+                  "other nodes");
   job.running = true;
   schedule();
 }

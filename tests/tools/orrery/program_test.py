@@ -284,6 +284,17 @@ class BadUsageTest(ProgramTest):
         self.assertIn(f"{broken}:1:", error)
         self.assertIn(f"{broken}:3:", error)
 
+    def test_a_placement_that_a_profile_does_not_have_is_named(self):
+        self.write("jobs.csv", "name,time,application,num_replicas,batch_size\nspeech-0,0,speech,1,128\n")
+        profiles = ROOT / "scenarios" / "device_profiles" / "fast"
+        unmeasured = self.write("unmeasured.yaml", "policy: pollux\nuntil: 1d\n"
+                                "cluster: {nodes: 3, gpus_per_node: 1, gpu: fast}\n"
+                                f"workload: {{format: pollux, file: jobs.csv, profiles: {profiles}}}\n"
+                                "timing: {mode: pollux, tick: 60s, restart: 30s}\n")
+        done = self.expect(0, "sim", unmeasured)
+        self.assertIn("speech-0: profile speech has no time for 3 devices on 3 nodes (1+1+1), so it makes no progress",
+                      done.stdout + done.stderr)
+
     def test_check_for_a_script(self):
         broken = self.write("broken.yaml", "cluster: {nodes: -1}\n")
         jobs = self.write("jobs.yaml", "name: one\nroles: {main: {command: 'true'}}\n")
