@@ -35,8 +35,8 @@ class RoundPlacement {
 
   Plan plan(const ClusterView& view, const std::vector<Wanted>& running);
 
-  /// Adds those of these waiting jobs, to which the plan grants nothing, for whose minimum it leaves
-  /// room on whatever devices; nobody gives way to them.
+  /// Adds those of these waiting jobs, to which the plan grants nothing, for whose minimum it
+  /// leaves room on whatever devices; nobody gives way to them.
   void add_to(const ClusterView& view, const std::vector<JobId>& jobs, Plan& plan);
 
   /// Of those of the last plan that wait: who found a place, and who did not.

@@ -96,9 +96,7 @@ class RunReader {
 
   RecordedRun close(std::uint64_t plans) {
     const State& state = controller_.state();
-    for (auto& [node, fault] : down_) out_.faults.push_back(std::move(fault));
-    for (auto& [node, fault] : lost_) out_.faults.push_back(std::move(fault));
-    std::ranges::stable_sort(out_.faults, {}, &scenarios::Fault::at);
+    out_.faults = faults_.close();
     out_.settings = state.settings;
     for (const auto& [id, follow] : live_)
       if (const JobState* job = state.find(id); job != nullptr && !follow.over) {
@@ -249,10 +247,9 @@ class RunReader {
       return;
     }
     if (worker == nullptr || !worker->is_alive()) return;
-    const auto lost = lost_.find(worker->node);
-    if (lost != lost_.end() && (lost->second.devices & worker->devices) != 0) return;
+    if (faults_.took(worker->node, worker->devices)) return;
     // The node's own fault takes it again.
-    if (report.fact == WorkerFact::Lost && down_.contains(worker->node)) return;
+    if (report.fact == WorkerFact::Lost && faults_.is_down(worker->node)) return;
     const bool came_up = !life.ready.is_never();
     WorkerLife end{life.role, life.local_rank, life.number, came_up, report.fact};
     if (!came_up) end.number = job.lives[{life.role.value, life.local_rank}]++;
@@ -265,22 +262,8 @@ class RunReader {
 
   // --- nodes ---
 
-  static scenarios::Fault fault_of(scenarios::FaultKind kind, NodeId node, Instant at) {
-    scenarios::Fault fault;
-    fault.kind = kind;
-    fault.at = at;
-    fault.nodes = {node};
-    return fault;
-  }
-
   void comes_back(const NodeReturned& returned, const Event& event) {
-    const auto down = down_.find(returned.node);
-    if (down != down_.end()) {
-      down->second.lasting = event.at - down->second.at;
-      out_.faults.push_back(std::move(down->second));
-      down_.erase(down);
-      return;
-    }
+    if (faults_.returns(returned.node, event.at)) return;
     // It was away for less than its lease, and what ran there is gone.
     std::size_t lost = 0;
     for (auto& each : live_) {
@@ -296,27 +279,7 @@ class RunReader {
         lost += there ? 0 : 1;
       }
     }
-    if (lost == 0) return;
-    out_.faults.push_back(fault_of(scenarios::FaultKind::Down, returned.node, event.at));
-    out_.faults.back().lasting = Duration::zero();
-  }
-
-  void loses_devices(const DevicesLost& event, Instant at) {
-    const auto open = lost_.find(event.node);
-    if (open != lost_.end() && (event.devices & ~open->second.devices) == 0 && event.devices != 0)
-      return;
-    if (open != lost_.end()) {
-      open->second.lasting = at - open->second.at;
-      out_.faults.push_back(std::move(open->second));
-      lost_.erase(open);
-      if (event.devices == 0) return;
-    } else if (event.devices == 0) {
-      out_.requests.push_back({at, at, Origin::External, event});
-      return;
-    }
-    scenarios::Fault fault = fault_of(scenarios::FaultKind::DeviceLost, event.node, at);
-    fault.devices = event.devices;
-    lost_.emplace(event.node, std::move(fault));
+    if (lost > 0) faults_.was_away(returned.node, event.at);
   }
 
   // --- what the step brought about ---
@@ -381,10 +344,13 @@ class RunReader {
   void outside(const NodeHeld&, const Event& event) { out_.requests.push_back(event); }
 
   void outside(const NodeSilent& body, const Event& event) {
-    down_.emplace(body.node, fault_of(scenarios::FaultKind::Down, body.node, event.occurred_at));
+    faults_.falls_silent(body.node, event.occurred_at);
   }
 
-  void outside(const DevicesLost& body, const Event& event) { loses_devices(body, event.at); }
+  void outside(const DevicesLost& body, const Event& event) {
+    if (!faults_.loses(body, event.at))
+      out_.requests.push_back({event.at, event.at, Origin::External, body});
+  }
 
   void outside(const WorkerSuspected&, const Event&) { ++suspicions_; }
 
@@ -587,8 +553,7 @@ class RunReader {
   RecordedRun out_;
   JobId next_;
   std::map<JobId, JobFollow> live_;
-  std::map<NodeId, scenarios::Fault> down_;
-  std::map<NodeId, scenarios::Fault> lost_;
+  RecordedFaults faults_;
   std::set<std::uint64_t> asked_;
   std::map<std::string, std::string> model_of_group_;  ///< Device models by node group.
   std::vector<Instant> times_;  ///< [sequence - 1]: when each record was observed.

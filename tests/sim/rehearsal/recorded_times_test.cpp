@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/driver/replay.hpp"
+#include "core/record/codec.hpp"
 #include "tests/sim/rehearsal/what_ifs.hpp"
 
 namespace orrery::sim {
@@ -36,6 +40,55 @@ TEST(RecordedTimes, WorkersThatSayNoHelloAreStartedAnewAgain) {
     EXPECT_FALSE(rehearsal.truth.jobs.back().job.times->hello_after);
     EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
   }
+}
+
+/// The journal of real workers, which come up one by one: of the first start each a second after
+/// the one before, and all that follows as much later.
+void record_one_by_one(StateStore& recorded, StateStore& out) {
+  std::vector<Event> events;
+  Duration later;
+  ASSERT_TRUE(read_journal(recorded, Sequence{1}, {}, [&](Sequence, const Event& event) {
+    Event moved = event;
+    moved.at = moved.at + later;
+    moved.occurred_at = moved.occurred_at + later;
+    events.push_back(moved);
+    auto* up = std::get_if<WorkersChanged>(&events.back().body);
+    if (up == nullptr || up->fact != WorkerFact::Ready || later > Duration::zero()) return true;
+    const std::uint32_t workers = std::exchange(up->count, 1);
+    for (std::uint32_t k = 1; k < workers; ++k) {
+      events.push_back(events.back());
+      Event& next = events.back();
+      ++std::get<WorkersChanged>(next.body).first.value;
+      next.at = next.at + Duration::seconds(1);
+      next.occurred_at = next.occurred_at + Duration::seconds(1);
+      later = later + Duration::seconds(1);
+    }
+    return true;
+  }));
+  Digest chain;
+  Sequence sequence;
+  for (const Event& event : events) {
+    ByteWriter bytes;
+    encode(event, bytes);
+    Digester digester(chain);
+    digester.update(bytes.bytes());
+    chain = digester.finish();
+    sequence = sequence.next();
+    const std::array records{StoredRecord{sequence, chain, bytes.bytes()}};
+    ASSERT_TRUE(out.append(Epoch{1}, records));
+  }
+}
+
+TEST(RecordedTimes, AFirstStartWhoseWorkersComeUpOneByOneIsNoRestart) {
+  MemoryStore at_once;
+  record("cluster: {nodes: 1}\ntiming: {start: 3s}\njobs: [{name: a, replicas: 3, work: 60s}]\n",
+         at_once);
+  MemoryStore store;
+  record_one_by_one(at_once, store);
+  const RecordedBasis rehearsal = rehearsal_of(store);
+  EXPECT_EQ(rehearsal.truth.timing.start, Duration::seconds(5)) << "until the last one is up";
+  EXPECT_EQ(rehearsal.recorded.jobs.front().finished, Instant{} + Duration::seconds(65));
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
 }
 
 TEST(RecordedTimes, AStartThatASilentNodeDidNotHearBeginsAsItReturns) {
