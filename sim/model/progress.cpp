@@ -19,7 +19,8 @@ constexpr std::uint32_t kWritten = 1;
 // Whether checkpoints are told as they are written. Where control is direct and no fault waits for
 // one it does to tell of the last when something fails: a million jobs write ten million.
 bool tells_each_checkpoint(const scenarios::Scenario& scenario) {
-  return scenario.needs_agents() || scenario.world == scenarios::World::Cluster ||
+  return scenario.needs_agents() || scenario.fidelity == scenarios::Fidelity::L3 ||
+         scenario.world == scenarios::World::Cluster ||
          std::any_of(
              scenario.faults.begin(), scenario.faults.end(), [](const scenarios::Fault& fault) {
                return fault.after && fault.after->event == scenarios::ObservedEvent::Checkpoint;
