@@ -1,6 +1,9 @@
 // How a policy keeps an index of jobs in step with the views it is shown.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "core/job/row.hpp"
 #include "core/plan/cluster_view.hpp"
 
@@ -16,6 +19,14 @@ inline bool may_be_taken_from(const JobRow& row) {
 /// Whether the job is in the view's queue.
 inline bool waits(const JobRow& row) {
   return !row.holds && row.phase == JobPhase::Pending && !row.infeasible;
+}
+
+/// To whom the plan grants something, ascending.
+inline std::vector<JobId> granted_jobs(const Plan& plan) {
+  std::vector<JobId> out;
+  for (const Grant& grant : plan.grants) out.push_back(grant.job);
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 /// Calls `refresh(JobId)` for every job that may differ from the policy's last view; where that is

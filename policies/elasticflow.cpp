@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-std::int32_t devices_of_size(const JobRow& row, std::int32_t replicas) {
-  return replicas * row.demand.devices + row.rest_devices;
-}
-
 bool is_resizable(const ClusterView& view, const JobView& job) {
   return job.row.preemptible && job.spec.roles.size() == 1 && !view.is_seated(job.row.id);
 }
@@ -158,11 +154,9 @@ ElasticFlow::Candidate ElasticFlow::candidate(const ClusterView& view, JobId id,
     });
     sizes.insert(std::lower_bound(sizes.begin(), sizes.end(), job.row.replicas), job.row.replicas);
   }
-  if (const auto placed = placed_most_.find(id); placed != placed_most_.end()) {
-    const bool had_more = sizes.back() > placed->second;
-    std::erase_if(sizes, [&](std::int32_t n) { return n > placed->second; });
-    if (had_more && (sizes.empty() || sizes.back() < placed->second))
-      sizes.push_back(placed->second);
+  if (const std::int32_t most = cut_.most(id); !sizes.empty() && sizes.back() > most) {
+    std::erase_if(sizes, [&](std::int32_t n) { return n > most; });
+    if (sizes.empty() || sizes.back() < most) sizes.push_back(most);
   }
   for (const std::int32_t n : sizes) {
     const auto iteration = estimates_->iteration_time(job.spec, n);
@@ -179,7 +173,7 @@ ElasticFlow::Candidate ElasticFlow::candidate(const ClusterView& view, JobId id,
   made.deadline_s = (deadline - view.now()).ns / kNanosecondsPerSecond;
   if (parameters_.overhead)
     made.deadline_s -= published_overhead_s(
-        view.devices_usable(), devices_of_size(job.row, made.replicas.back()), false, false);
+        view.devices_usable(), devices_at(job.row, made.replicas.back()), false, false);
   return made;
 }
 
@@ -255,11 +249,11 @@ bool ElasticFlow::grant(const ClusterView& view,
                         std::int32_t column,
                         Cycle& cycle) const {
   const JobRow& row = view.row(job.id);
-  const std::int32_t devices = devices_of_size(row, job.replicas[static_cast<std::size_t>(column)]);
+  const std::int32_t devices = devices_at(row, job.replicas[static_cast<std::size_t>(column)]);
   const auto more_now = [&](std::int32_t at) {
     return at < 0 ? 0
                   : std::max(0,
-                             devices_of_size(row, job.replicas[static_cast<std::size_t>(at)]) -
+                             devices_at(row, job.replicas[static_cast<std::size_t>(at)]) -
                                  row.devices_held);
   };
   const std::int32_t own = more_now(job.column);
@@ -455,7 +449,7 @@ Plan ElasticFlow::optimize(const ClusterView& view) {
   cycle_ = number;
   closed_.begin(view);
   misfits_.begin();
-  placed_most_.clear();
+  cut_.begin();
   Plan plan = plan_round(view);
   while (chooses_again(view, plan)) plan = plan_round(view);
   tell_best_effort(view, plan);
@@ -467,21 +461,15 @@ Plan ElasticFlow::optimize(const ClusterView& view) {
 bool ElasticFlow::chooses_again(const ClusterView& view, const Plan& plan) {
   const bool again = misfits_.choose_again();
   if (placer_.cut_short().empty()) return again;
-  std::vector<JobId> starting;
-  for (const Grant& grant : plan.grants)
-    if (grant.replicas > 0) starting.push_back(grant.job);
-  std::sort(starting.begin(), starting.end());
+  const std::vector<JobId> granted = granted_jobs(plan);
   bool some_wait = false;
   view.waiting().for_each([&](const WaitEntry& entry) {
-    some_wait = !std::binary_search(starting.begin(), starting.end(), entry.job);
+    some_wait = !std::binary_search(granted.begin(), granted.end(), entry.job);
     return !some_wait;
   });
   bool is_new = false;
-  for (const SizedJob& cut : placer_.cut_short()) {
-    const auto [most, added] = placed_most_.try_emplace(cut.id, cut.replicas);
-    is_new = is_new || added || cut.replicas < most->second;
-    most->second = std::min(most->second, cut.replicas);
-  }
+  for (const SizedJob& each : placer_.cut_short())
+    is_new = cut_.note(each.id, each.replicas) || is_new;
   return again || (is_new && some_wait);
 }
 

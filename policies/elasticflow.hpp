@@ -13,6 +13,7 @@
 #include "core/models/speed_estimates.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/closed_nodes.hpp"
+#include "policies/cut_sizes.hpp"
 #include "policies/deadline_plan.hpp"
 #include "policies/misfits.hpp"
 #include "policies/quotas.hpp"
@@ -130,9 +131,9 @@ class ElasticFlow : public Policy {
   std::int64_t cycle_ = -1;        ///< The last period in which it planned.
   bool follows_ = false;           ///< Follows from the views, as does all below.
   std::vector<JobId> changed_;
-  ClosedNodes closed_;                         ///< Of the present view.
-  Misfits misfits_;                            ///< Likewise.
-  std::map<JobId, std::int32_t> placed_most_;  ///< Of the present plan. Replicas: no more fit.
+  ClosedNodes closed_;  ///< Of the present view.
+  Misfits misfits_;     ///< Likewise.
+  CutSizes cut_;        ///< Likewise.
   SizedPlacer placer_;
 };
 

@@ -168,7 +168,7 @@ void Fit::add_started(const ClusterView& view, std::vector<Share>& shares) {
 bool Fit::grow(const ClusterView& view, std::span<const Share> shares, Share& share) {
   const JobRow& row = view.row(share.job);
   const std::int32_t replicas = share.replicas + 1;
-  std::int32_t devices = replicas * row.demand.devices + row.rest_devices;
+  std::int32_t devices = devices_at(row, replicas);
   // Others of the quota may have grown in this cycle already, which the view does not know.
   if (has_quota(row))
     for (const Share& other : shares) {

@@ -8,17 +8,6 @@
 namespace orrery::policies {
 namespace {
 
-/// The first `replicas` of those on these nodes.
-std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas) {
-  std::vector<NodeCount> first;
-  for (const NodeCount& n : nodes) {
-    const std::int32_t here = std::min(replicas, n.replicas);
-    if (here > 0) first.push_back({n.node, here});
-    replicas -= here;
-  }
-  return first;
-}
-
 /// Ascending, each node once.
 std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
   std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
@@ -35,6 +24,16 @@ std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
 }
 
 }  // namespace
+
+std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas) {
+  std::vector<NodeCount> first;
+  for (const NodeCount& n : nodes) {
+    const std::int32_t here = std::min(replicas, n.replicas);
+    if (here > 0) first.push_back({n.node, here});
+    replicas -= here;
+  }
+  return first;
+}
 
 void GangTrial::begin(const ClusterView& view) {
   trial_.sync(view.capacity());

@@ -103,4 +103,7 @@ bool keeps_parts(const JobView& job, std::span<const NodeCount> nodes);
 /// Devices of all usable nodes in thousandths, less what jobs that may not be changed hold of them.
 std::int64_t thousandths_to_share(const ClusterView& view, const ClosedNodes& closed);
 
+/// The first `replicas` of those on these nodes.
+std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas);
+
 }  // namespace orrery::policies

@@ -217,7 +217,7 @@ void Gavel::fill_in(const ClusterView& view, const JobView& job, RoundJob& out) 
   // One that is on its way has its share all the same: nothing would tell that it may run again.
   out.may_run = is_shared(job.row);
   any_quota_ = any_quota_ || has_quota(job.row);
-  const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+  const std::int32_t devices = devices_at(job.row, size_of(job));
   if (job.row.holds || view.quota_allows(id, devices))
     out.speed = speeds_where_held(view, job);
   else
@@ -341,7 +341,7 @@ void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   std::vector<NodeCount> nodes;
   for (const JobId id : outside_) {
     const JobView job = view.job(id);
-    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+    const std::int32_t devices = devices_at(job.row, size_of(job));
     if (!view.quota_allows(id, devices)) continue;
     nodes.clear();
     if (try_start(view, job, size_of(job), trial_, &nodes)) grant_on(id, size_of(job), nodes, plan);
@@ -354,16 +354,14 @@ void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
 void Gavel::start_across_types(const ClusterView& view, Plan& plan) {
   if (types_.size() < 2) return;
   const bool is_fifo = options_.rule == SharingRule::Fifo;
-  std::vector<JobId> granted;
-  for (const Grant& grant : plan.grants) granted.push_back(grant.job);
-  std::sort(granted.begin(), granted.end());
+  const std::vector<JobId> granted = granted_jobs(plan);
   std::vector<NodeCount> nodes;
   view.waiting().for_each([&](const WaitEntry& entry) {
     if (std::binary_search(granted.begin(), granted.end(), entry.job)) return true;
     if (entry.devices > trial_.index().device_room()) return !is_fifo;
     const JobView job = view.job(entry.job);
     if (job.spec.roles.size() == 1 || !takes_part(view, job)) return !is_fifo;
-    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+    const std::int32_t devices = devices_at(job.row, size_of(job));
     nodes.clear();
     if (!view.quota_allows(entry.job, devices) ||
         !try_start(view, job, size_of(job), trial_, &nodes))

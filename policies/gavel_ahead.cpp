@@ -4,6 +4,7 @@
 
 #include "policies/changes.hpp"
 #include "policies/gavel.hpp"
+#include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -82,7 +83,7 @@ void Gavel::start_early(const ClusterView& view, Plan& plan) {
   for (const Ahead& each : waiting) {
     const std::size_t type = type_of(each.model);
     const JobView job = view.job(each.key.job);
-    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+    const std::int32_t devices = devices_at(job.row, size_of(job));
     if (type == types_.size() || !view.quota_allows(each.key.job, devices)) continue;
     if (!place_one(view, each.key.job, types_[type], plan)) continue;
     const double speed = speed_on(view.job(each.key.job), type);

@@ -10,11 +10,6 @@ namespace orrery::policies {
 
 namespace {
 
-/// Devices of the whole job at `replicas`, as quotas count them.
-std::int32_t devices_at(const JobRow& row, std::int32_t replicas) {
-  return replicas * row.demand.devices + row.rest_devices;
-}
-
 /// What the next replica of a job is worth; equal ones in the order of the jobs.
 struct Offer {
   Duration gain;
@@ -133,8 +128,7 @@ Duration Optimus::gain(const ClusterView& view, const Sized& sized) {
   if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas) {
     return Duration::zero();
   }
-  const auto placed = placed_most_.find(sized.id);
-  if (placed != placed_most_.end() && more > placed->second) return Duration::zero();
+  if (more > cut_.most(sized.id)) return Duration::zero();
   if (!quota_allows(view, sized, more)) return Duration::zero();
   const auto now = estimates_->iteration_time(job.spec, sized.replicas);
   const auto then = estimates_->iteration_time(job.spec, more);
@@ -246,9 +240,7 @@ bool Optimus::note_cut_short(const ClusterView& view,
     const auto grant = granted.find(s.id);
     const std::int32_t gets = grant != granted.end() ? grant->second : view.row(s.id).replicas;
     if (gets == 0 || gets >= s.replicas) continue;
-    const auto [most, added] = placed_most_.try_emplace(s.id, gets);
-    is_new = is_new || added || gets < most->second;
-    most->second = std::min(most->second, gets);
+    is_new = cut_.note(s.id, gets) || is_new;
   }
   return is_new;
 }
@@ -276,7 +268,7 @@ Plan Optimus::optimize(const ClusterView& view) {
   closed_.begin(view);
   misfits_.follow(view);
   misfits_.begin();
-  placed_most_.clear();
+  cut_.begin();
   const std::vector<JobId> holders = holders_in_order(view);
   const std::int64_t to_share = thousandths_to_share(view, closed_);
   while (true) {
@@ -287,7 +279,7 @@ Plan Optimus::optimize(const ClusterView& view) {
     Plan plan = place(view, sized);
     const bool is_cut = note_cut_short(view, sized, plan);
     if (misfits_.choose_again() || is_cut) continue;
-    if (placed_most_.empty() || !is_in_vain(view, plan)) return plan;
+    if (cut_.empty() || !is_in_vain(view, plan)) return plan;
     return {};
   }
 }

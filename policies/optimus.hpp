@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "core/models/speed_estimates.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/closed_nodes.hpp"
+#include "policies/cut_sizes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/misfits.hpp"
 #include "policies/priority_placement.hpp"
@@ -87,7 +87,7 @@ class Optimus : public Policy {
   GangTrial placer_;
   PriorityPlacement by_priority_;
   QuotaGains given_;
-  std::map<JobId, std::int32_t> placed_most_;  ///< Of the present plan. Replicas: no more fit.
+  CutSizes cut_;  ///< Of the present plan.
 };
 
 }  // namespace orrery::policies

@@ -82,7 +82,7 @@ void OrreryPolicy::find_sharers(const ClusterView& view) {
   for (const JobId id : jobs_.sized()) {
     const JobView job = view.job(id);
     const JobRow& row = job.row;
-    const bool may_start = waits(row) && view.quota_allows(id, devices_of(row, row.min_replicas)) &&
+    const bool may_start = waits(row) && view.quota_allows(id, devices_at(row, row.min_replicas)) &&
                            empty_kinds_.one_holds(job, row.min_replicas);
     if (!may_start && (!may_be_taken_from(row) || holds_several_models(view, job))) continue;
     waiting += may_start ? 1 : 0;
@@ -194,10 +194,10 @@ void OrreryPolicy::add_sizes(const ClusterView& view,
   const bool here = row.holds && kind_held(view, job) == of.model;
   const std::int32_t per_node = std::max(of.node_size / each, 1);
   std::int32_t last = 0;
-  const bool any_allowed = view.quota_allows(row.id, devices_of(row, most));
+  const bool any_allowed = view.quota_allows(row.id, devices_at(row, most));
   const auto offer = [&](std::int32_t replicas) {
     if (replicas <= last || replicas < row.min_replicas || replicas > most) return;
-    if (!any_allowed && !view.quota_allows(row.id, devices_of(row, replicas))) return;
+    if (!any_allowed && !view.quota_allows(row.id, devices_at(row, replicas))) return;
     last = replicas;
     problem_.options.push_back({static_cast<std::int32_t>(kind), replicas * each, 0});
     where_.push_back({of.model, (replicas + per_node - 1) / per_node, replicas});

@@ -43,12 +43,12 @@ Plan OrreryPolicy::allocate(const JobView& /*job*/, const ClusterView& view) {
 bool OrreryPolicy::quota_allows(const ClusterView& view,
                                 const JobRow& row,
                                 std::int32_t replicas) const {
-  return view.quota_allows(row.id, devices_of(row, replicas) + given_.of_others(row));
+  return view.quota_allows(row.id, devices_at(row, replicas) + given_.of_others(row));
 }
 
 /// The plan gives the job so many replicas. What it gives up counts when it is gone.
 void OrreryPolicy::note_given(const JobRow& row, std::int32_t replicas) {
-  const std::int32_t more = devices_of(row, replicas) - row.devices_held;
+  const std::int32_t more = devices_at(row, replicas) - row.devices_held;
   if (more > 0) given_.add(row, more);
 }
 

@@ -104,11 +104,6 @@ class OrreryPolicy : public Policy {
     bool is_better_than(const Worth& other) const;
   };
 
-  /// Devices of the whole job with so many replicas, as quotas count them.
-  static std::int32_t devices_of(const JobRow& row, std::int32_t replicas) {
-    return replicas * row.demand.devices + row.rest_devices;
-  }
-
   double left_of(const ClusterView& view, const JobView& job) const;
   double left_by_epochs(const JobView& job, double had, int epochs_max) const;
   double left_by_profile(const JobView& job, double had) const;

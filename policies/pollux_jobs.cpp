@@ -5,6 +5,7 @@
 
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 #include "policies/spare_victims.hpp"
 
@@ -29,7 +30,7 @@ bool start_gang(const ClusterView& view,
 }
 
 bool quota_allows(const ClusterView& view, const JobView& job, std::int32_t replicas) {
-  const std::int32_t devices = replicas * job.row.demand.devices + job.row.rest_devices;
+  const std::int32_t devices = devices_at(job.row, replicas);
   return view.quota_allows(job.row.id, devices);
 }
 
@@ -130,16 +131,9 @@ bool PolluxJobs::place_minimum(const ClusterView& view,
                                const Minima& minima,
                                CapacityTrial& trial) {
   const std::int32_t least = job.row.min_replicas;
-  if (minima.on_own && least <= job.row.replicas) {
-    std::vector<NodeCount> own;
-    std::int32_t left = least;
-    for (const NodeCount& n : job.nodes) {
-      const std::int32_t here = std::min(left, n.replicas);
-      if (here > 0) own.push_back({n.node, here});
-      left -= here;
-    }
-    if (take_there(job.row.demand, own, trial)) return true;
-  }
+  if (minima.on_own && least <= job.row.replicas &&
+      take_there(job.row.demand, first_replicas(job.nodes, least), trial))
+    return true;
   std::vector<NodeCount> nodes;
   for (const DeviceModelId model : minima.models) {
     Demand demand = job.row.demand;

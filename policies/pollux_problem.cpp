@@ -11,6 +11,7 @@
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/pollux.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -56,7 +57,7 @@ SearchRow Pollux::row_for(const ClusterView& view, const JobView& job) const {
   out.devices_each = row.demand.devices;
   out.replicas_max = std::clamp(models_.replicas_most(row.id), row.min_replicas, row.max_replicas);
   const auto allowed = [&](std::int32_t replicas) {
-    return view.quota_allows(row.id, replicas * row.demand.devices + row.rest_devices);
+    return view.quota_allows(row.id, devices_at(row, replicas));
   };
   while (out.replicas_max > out.replicas_min && !allowed(out.replicas_max)) --out.replicas_max;
   const double age = (view.now() - row.submitted).in_seconds();

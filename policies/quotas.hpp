@@ -24,6 +24,11 @@ inline bool share_quota(const JobRow& a, const JobRow& b) {
          (a.quota_namespace != kNoQuota && a.quota_namespace == b.quota_namespace);
 }
 
+/// What quotas count of the job with so many replicas of its elastic role.
+inline std::int32_t devices_at(const JobRow& row, std::int32_t replicas) {
+  return replicas * row.demand.devices + row.rest_devices;
+}
+
 /// Devices that one plan gives jobs of each quota beyond what they hold. What it takes from others
 /// counts when it is gone, and so not here.
 class QuotaGains {

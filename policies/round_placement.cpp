@@ -305,19 +305,16 @@ bool RoundPlacement::try_plan(const ClusterView& view, const Plan& plan) {
 
 void RoundPlacement::add_to(const ClusterView& view, const std::vector<JobId>& jobs, Plan& plan) {
   if (jobs.empty() || !try_plan(view, plan)) return;
-  const auto devices = [](const JobRow& row, std::int32_t replicas) {
-    return replicas * row.demand.devices + row.rest_devices;
-  };
   QuotaGains gains;
   for (const Grant& grant : plan.grants) {
     if (grant.is_remark() || grant.replicas == 0) continue;
     const JobRow& row = view.row(grant.job);
-    gains.add(row, std::max(0, devices(row, grant.replicas) - row.devices_held));
+    gains.add(row, std::max(0, devices_at(row, grant.replicas) - row.devices_held));
   }
   std::vector<NodeCount> nodes;
   for (const JobId id : jobs) {
     const JobView job = view.job(id);
-    const std::int32_t wanted = devices(job.row, job.row.min_replicas);
+    const std::int32_t wanted = devices_at(job.row, job.row.min_replicas);
     if (job.row.gang_room() > trial_.index().device_room() ||
         !view.quota_allows(id, wanted + gains.of_others(job.row)))
       continue;

@@ -10,6 +10,7 @@
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/present_progress.hpp"
+#include "policies/quotas.hpp"
 #include "policies/shockwave_counts.hpp"
 
 namespace orrery::policies {
@@ -25,9 +26,7 @@ std::int32_t round_size(const JobView& job) {
   return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
 }
 
-std::int32_t round_devices(const JobView& job) {
-  return round_size(job) * job.row.demand.devices + job.row.rest_devices;
-}
+std::int32_t round_devices(const JobView& job) { return devices_at(job.row, round_size(job)); }
 
 std::int64_t round_room(const JobView& job) {
   return std::max<std::int64_t>(job.row.thousandths_at(round_size(job)), 1);

@@ -9,6 +9,7 @@
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/pollux_reports.hpp"
+#include "policies/quotas.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -20,11 +21,6 @@ DeviceModelId kind_of(const ClusterView& view, const JobView& job) {
 }
 
 bool is_pinned(const JobRow& row) { return row.holds && !may_be_taken_from(row); }
-
-/// Devices of the whole job at `replicas`, as quotas count them.
-std::int32_t devices_in_all(const JobRow& row, std::int32_t replicas) {
-  return replicas * row.demand.devices + row.rest_devices;
-}
 
 void add_option(std::vector<KindAndSize>& options, const KindAndSize& option) {
   const bool known = std::any_of(options.begin(), options.end(), [&](const KindAndSize& o) {
@@ -155,7 +151,7 @@ Sia::Options Sia::options_of(const ClusterView& view,
       if (each == 0 || devices % each != 0) return;
       const std::int32_t replicas = devices / each;
       if (replicas < least || replicas > fit || replicas % nodes != 0) return;
-      if (view.quota_allows(row.id, devices_in_all(row, replicas)))
+      if (view.quota_allows(row.id, devices_at(row, replicas)))
         add_option(out, {kind.model, nodes, replicas});
     };
     for (std::int32_t devices = 1; devices < size; devices *= 2) offer(1, devices);
@@ -163,7 +159,7 @@ Sia::Options Sia::options_of(const ClusterView& view,
          ++nodes)
       offer(nodes, nodes * size);
     // Its minimum, whatever its size, and what it has.
-    if (view.quota_allows(row.id, devices_in_all(row, least)))
+    if (view.quota_allows(row.id, devices_at(row, least)))
       add_option(out, {kind.model, std::max(1, (least * each + size - 1) / size), least});
     if (row.holds && kind_of(view, job) == kind.model)
       add_option(out, {kind.model, static_cast<std::int32_t>(job.nodes.size()), row.replicas});
@@ -301,9 +297,7 @@ Plan Sia::optimize(const ClusterView& view) {
 /// Jobs whose devices may be of several kinds, as nobody can say for each of them where it is to
 /// be, and that the plan gives nothing: they would wait for one kind while others are idle.
 std::vector<JobId> Sia::left_waiting(const ClusterView& view, const Plan& plan) const {
-  std::vector<JobId> granted;
-  for (const Grant& grant : plan.grants) granted.push_back(grant.job);
-  std::sort(granted.begin(), granted.end());
+  const std::vector<JobId> granted = granted_jobs(plan);
   std::vector<JobId> out;
   view.waiting().for_each([&](const WaitEntry& entry) {
     const bool in_parts = view.job(entry.job).spec.roles.size() > 1 || view.is_seated(entry.job);
@@ -341,7 +335,7 @@ Plan Sia::plan_round(const ClusterView& view) {
       const bool outside = stands_outside(view, view.job(row.id));
       if (!is_pinned(row) && !outside)
         equals.push_back(row.id);
-      else if (!row.holds && view.quota_allows(row.id, devices_in_all(row, row.min_replicas)))
+      else if (!row.holds && view.quota_allows(row.id, devices_at(row, row.min_replicas)))
         wanted.push_back({.job = row.id, .replicas = row.min_replicas});
       else if (row.holds && !row.is_fixed())
         wanted.push_back({.job = row.id, .replicas = row.replicas});

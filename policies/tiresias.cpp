@@ -16,9 +16,7 @@ constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
 constexpr std::int64_t kUnreached = std::numeric_limits<std::int64_t>::max();
 
 /// Devices of the whole job at its rigid size, as quotas count them.
-std::int32_t devices_wanted(const JobView& job) {
-  return size_of(job) * job.row.demand.devices + job.row.rest_devices;
-}
+std::int32_t devices_wanted(const JobView& job) { return devices_at(job.row, size_of(job)); }
 
 /// When a job that holds devices has had so much service in all.
 Instant when_served(const JobRow& row, std::int64_t total_us) {

@@ -208,7 +208,7 @@ std::int64_t QueueReclaim::growth_allowed(const ClusterView& view,
       return more;
     };
     const auto allowed = [&](std::int32_t replicas) {
-      const std::int32_t devices = replicas * job.row.demand.devices + job.row.rest_devices;
+      const std::int32_t devices = devices_at(job.row, replicas);
       return sum + books.scale().dominant(more_at(replicas)) <= room &&
              view.quota_allows(id, devices) &&
              !books.loads().block(books.scale(), books.job(id), more_at(replicas));

@@ -387,7 +387,7 @@ bool Queued::give_on(const ClusterView& view, Given& given) {
   for (const Grant& grant : grants) {
     if (grant.is_remark()) continue;
     const JobView job = view.job(grant.job);
-    const std::int32_t devices = grant.replicas * job.row.demand.devices + job.row.rest_devices;
+    const std::int32_t devices = devices_at(job.row, grant.replicas);
     if (grant.replicas > 0 && devices > job.row.devices_held)
       promised_.emplace_back(grant.job, devices - job.row.devices_held);
     if (!job.row.holds) continue;
