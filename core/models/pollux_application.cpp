@@ -90,13 +90,24 @@ std::optional<StepTime> PolluxApplication::beyond(int nodes, int replicas, int a
   const int most = std::min(replicas, gpus_profiled_ * nodes);
   if (most < 1) return std::nullopt;
   std::optional<StepTime> time = nearest_batch(nodes, most, atomic_batch);
+  if (!time) return fewest_measured(nodes, most, atomic_batch);
   const int half = std::max(nodes, most / 2);
-  if (!time || most == replicas || half == most) return time;
+  if (most == replicas || half == most) return time;
   const auto at_half = nearest_batch(nodes, half, atomic_batch);
   if (!at_half) return time;
   const double growth = std::max(time->sync_s - at_half->sync_s, 0.0) / (most - half);
   const double more_s = growth * (replicas - most);
   return StepTime{time->step_s + more_s, time->sync_s + more_s};
+}
+
+/// With the fewest replicas above `above` that were measured on so many nodes: who measured whole
+/// nodes alone has no time for a part of one, which synchronises no longer than the whole.
+std::optional<StepTime> PolluxApplication::fewest_measured(int nodes,
+                                                           int above,
+                                                           int atomic_batch) const {
+  for (int replicas = above + 1; replicas <= gpus_profiled_ * nodes; ++replicas)
+    if (const auto time = nearest_batch(nodes, replicas, atomic_batch)) return time;
+  return std::nullopt;
 }
 
 PolluxApplication::Neighbours PolluxApplication::runs_around(int total_batch) const {

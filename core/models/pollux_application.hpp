@@ -62,9 +62,9 @@ class PolluxApplication {
   /// (any rotation of it) is interpolated over the batch; another over nodes, replicas and batch.
   ///
   /// Beyond what was measured: more nodes count as `nodes_profiled_max`; more replicas than were
-  /// measured on so many nodes add synchronisation on the line through the most and half of them;
-  /// a larger batch takes computation in proportion. Nothing where not even the smallest batch was
-  /// measured on so few replicas.
+  /// measured on so many nodes add synchronisation on the line through the most and half of them,
+  /// fewer take as long as the fewest; a larger batch takes computation in proportion. Nothing
+  /// where the smallest batch was measured nowhere around so many nodes.
   std::optional<StepTime> step_time(std::span<const int> gpus_per_node, int atomic_batch) const;
 
   /// Statistics during `epoch` (from 0), linear between the profiled batches around `total_batch`,
@@ -96,6 +96,7 @@ class PolluxApplication {
   std::optional<StepTime> over_surface(int nodes, int replicas, int atomic_batch) const;
   std::optional<StepTime> nearest_batch(int nodes, int replicas, int atomic_batch) const;
   std::optional<StepTime> beyond(int nodes, int replicas, int atomic_batch) const;
+  std::optional<StepTime> fewest_measured(int nodes, int above, int atomic_batch) const;
 
   struct Neighbours {
     const TrainingRun& lower;

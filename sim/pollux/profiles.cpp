@@ -34,9 +34,6 @@ constexpr ManualLimits kManualLimits[] = {
     {"yolov3", 50, 8, 0, 0},  // More does not fit into a T4 while training.
 };
 
-// Profiles were measured on 16 nodes.
-constexpr int kNodesProfiled = 16;
-
 ManualLimits manual_limits(std::string_view application) {
   for (const ManualLimits& limits : kManualLimits) {
     if (limits.application == application) return limits;
@@ -245,7 +242,8 @@ void set_limits(const StepTimes& times,
   tables.epochs_max = manual.epochs_max > 0 ? manual.epochs_max : epochs;
   tables.replicas_max = manual.replicas_max;
   tables.tuned_batch = std::min(manual.tuned_batch, tables.limits.total_max);
-  tables.nodes_profiled_max = kNodesProfiled;
+  for (const SimplexMesh::Point& point : times.points)
+    tables.nodes_profiled_max = std::max(tables.nodes_profiled_max, static_cast<int>(point[0]));
   if (epochs < tables.epochs_max) {
     errors.push_back(Error{.file = folder.string(),
                            .subject = tables.name,

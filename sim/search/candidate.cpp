@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace orrery::sim {
 namespace {
 
-/// The devices of a pool, or nothing where its layout is not possible.
+/// Devices of one pool, one role or several.
 using Runs = std::vector<DeviceRun>;
 
 /// Takes devices one after the other, node by node.
@@ -74,22 +75,33 @@ std::vector<Runs> spread(const SearchedJob& job, const Candidate& candidate) {
   return runs;
 }
 
-/// Neighbours on one node become one run.
-Runs joined(const std::vector<Runs>& pools) {
-  Runs all;
-  for (const Runs& runs : pools) all.insert(all.end(), runs.begin(), runs.end());
+/// Those that touch one another on one node become one run.
+Runs joined(Runs all) {
   std::sort(all.begin(), all.end(), [](const DeviceRun& a, const DeviceRun& b) {
     return a.node != b.node ? a.node < b.node : a.first < b.first;
   });
   Runs out;
   for (const DeviceRun& run : all) {
     if (!out.empty() && out.back().node == run.node &&
-        out.back().first + out.back().devices == run.first)
-      out.back().devices += run.devices;
+        run.first <= out.back().first + out.back().devices)
+      out.back().devices =
+          std::max(out.back().devices, run.first + run.devices - out.back().first);
     else
       out.push_back(run);
   }
   return out;
+}
+
+Runs joined(const std::vector<Runs>& pools) {
+  Runs all;
+  for (const Runs& runs : pools) all.insert(all.end(), runs.begin(), runs.end());
+  return joined(std::move(all));
+}
+
+std::int32_t sum_of(const Runs& runs) {
+  return std::accumulate(runs.begin(), runs.end(), 0, [](std::int32_t sum, const DeviceRun& run) {
+    return sum + run.devices;
+  });
 }
 
 std::optional<RolePlaces> place_role(const SearchedJob& job,
@@ -114,11 +126,7 @@ std::optional<RolePlaces> place_role(const SearchedJob& job,
 
 }  // namespace
 
-std::int32_t RolePlaces::devices() const {
-  return std::accumulate(runs.begin(), runs.end(), 0, [](std::int32_t sum, const DeviceRun& run) {
-    return sum + run.devices;
-  });
-}
+std::int32_t RolePlaces::devices() const { return sum_of(runs); }
 
 std::vector<NodeDevices> RolePlaces::nodes() const {
   std::vector<NodeDevices> nodes;
@@ -160,6 +168,12 @@ bool share_devices(const RolePlaces& one, const RolePlaces& other) {
       return a.node == b.node && a.first < b.first + b.devices && b.first < a.first + a.devices;
     });
   });
+}
+
+std::int32_t devices_held(const std::vector<RolePlaces>& roles) {
+  Runs all;
+  for (const RolePlaces& role : roles) all.insert(all.end(), role.runs.begin(), role.runs.end());
+  return sum_of(joined(std::move(all)));
 }
 
 placement::Mode mode_of(const Candidate& candidate) {

@@ -70,6 +70,9 @@ std::optional<std::vector<RolePlaces>> place_roles(const SearchedJob& job,
 /// Whether two roles have a device in common.
 bool share_devices(const RolePlaces& one, const RolePlaces& other);
 
+/// Devices that a role is on at least, each counted once: a pool may be larger than its replicas.
+std::int32_t devices_held(const std::vector<RolePlaces>& roles);
+
 /// Collocated: all pools are one. Disaggregated: no role shares a device. Hybrid: all else.
 placement::Mode mode_of(const Candidate& candidate);
 

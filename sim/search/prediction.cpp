@@ -140,7 +140,7 @@ std::optional<Prediction> Predictor::predict(const Candidate& candidate) {
   Prediction out;
   out.candidate = candidate;
   out.places = *std::move(places);
-  for (const Pool& pool : candidate.pools) out.devices += pool.devices;
+  out.devices = devices_held(out.places);
   const Pipeline pipeline = pipeline_of(candidate, out.places);
   const auto& turns = generated(out.places[static_cast<std::size_t>(job_.parts.front().role)]);
   std::vector<double> seconds;

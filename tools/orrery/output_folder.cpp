@@ -58,6 +58,14 @@ Result<fs::path> target_of(const std::string& path, const std::vector<std::strin
   return target;
 }
 
+// The mark goes last: what is left where the process is killed here is known to be ours.
+void remove_marked(const fs::path& folder) {
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, code))
+    if (entry.path().filename() != kMark) fs::remove_all(entry.path(), code);
+  fs::remove_all(folder, code);
+}
+
 }  // namespace
 
 Status keeps_inputs(const std::string& out, const std::vector<std::string>& inputs) {
@@ -131,8 +139,7 @@ OutputFolder::OutputFolder(OutputFolder&& other) noexcept
       lock_(std::exchange(other.lock_, -1)) {}
 
 OutputFolder::~OutputFolder() {
-  std::error_code code;
-  if (!scratch_.empty()) fs::remove_all(scratch_, code);
+  if (!scratch_.empty()) remove_marked(scratch_);
   if (lock_ >= 0) close(lock_);
 }
 
@@ -151,7 +158,7 @@ Status OutputFolder::finish() {
   fs::rename(scratch_, target_, code);
   if (code) return cannot(target_, "cannot be made", code);
   scratch_.clear();
-  if (replaces) fs::remove_all(old, code);
+  if (replaces) remove_marked(old);
   return Done{};
 }
 

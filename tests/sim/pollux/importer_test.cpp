@@ -74,6 +74,26 @@ TEST_F(PolluxImporter, TakesLimitsFromTheFiles) {
   EXPECT_EQ(application.epochs_max(), 2);
 }
 
+TEST_F(PolluxImporter, KnowsMoreNodesThanWereMeasuredAndPartsOfThem) {
+  write("toy/placements.csv",
+        "placement,local_bsz,step_time,sync_time\n"
+        "1,8,0.5,0\n1,16,0.8,0\n2,8,0.6,0.1\n2,16,0.9,0.1\n4,8,0.7,0.2\n4,16,1.0,0.2\n");
+  write("toy/scalability.csv",
+        "num_nodes,num_replicas,local_bsz,step_time,sync_time\n"
+        "1,1,8,0.5,0\n1,1,16,0.8,0\n1,4,8,0.7,0.2\n1,4,16,1.0,0.2\n"
+        "2,8,8,0.9,0.4\n2,8,16,1.2,0.4\n");
+  const auto profiles = sim::read_pollux_profiles(root_);
+  ASSERT_TRUE(profiles.has_value()) << profiles.errors().front().text();
+  const PolluxApplication& application = profiles->at("toy");
+  const auto step_s = [&](std::vector<int> gpus_per_node) {
+    const auto time = application.step_time(gpus_per_node, 8);
+    return time ? time->step_s : 0;
+  };
+  EXPECT_DOUBLE_EQ(step_s({4, 4}), 0.9);
+  EXPECT_DOUBLE_EQ(step_s({2, 1}), 0.9) << "as whole nodes, of which alone there is a time";
+  EXPECT_DOUBLE_EQ(step_s({2, 2, 2, 2}), 0.9) << "as on two nodes";
+}
+
 TEST_F(PolluxImporter, NamesEveryBrokenLine) {
   write("toy/placements.csv",
         "placement,local_bsz,step_time,sync_time\n"

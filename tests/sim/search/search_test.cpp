@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "core/base/random.hpp"
 #include "core/placement/plan.hpp"
@@ -265,6 +267,12 @@ TEST(Search, FindsPlacementsThatResolve) {
       EXPECT_NEAR(one.path.seconds(), one.step_s, 1e-9);
       EXPECT_GE(one.idle, 0);
       EXPECT_LT(one.idle, 1);
+      std::set<std::pair<std::int32_t, std::int32_t>> in_use;
+      for (const RolePlaces& places : one.places)
+        for (const DeviceRun& run : places.runs)
+          for (std::int32_t device = 0; device < run.devices; ++device)
+            in_use.emplace(run.node, run.first + device);
+      EXPECT_EQ(one.devices, static_cast<std::int32_t>(in_use.size()));
       for (std::size_t r = 0; r < found.job.roles.size(); ++r) {
         const SearchedRole& role = found.job.roles[r];
         const std::string text = placement_text(found.job, one.places[r], role.width);

@@ -1,7 +1,11 @@
 #include "tools/orrery/output_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <unistd.h>
+
+#include <string>
+#include <vector>
 
 #include "tests/support/text_of_file.hpp"
 
@@ -79,6 +83,31 @@ TEST_F(OutputFolderTest, AnUnfinishedRunLeavesTheEarlierOneAsItWas) {
   { ASSERT_TRUE(OutputFolder::prepare(target())); }
   EXPECT_EQ(content(), "one");
   EXPECT_EQ(entries(), 1U);
+}
+
+// A process that is killed meanwhile leaves a folder that is known to be of an earlier run.
+TEST_F(OutputFolderTest, TheMarkOfAnUnfinishedRunIsRemovedLast) {
+  const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(watch, 0);
+  {
+    auto folder = OutputFolder::prepare_to_resume(target());
+    ASSERT_TRUE(folder);
+    for (const char* name : {".a", "a", "summary.json", "z"})
+      ASSERT_TRUE(write_file(folder->scratch() / name, "half"));
+    ASSERT_GE(inotify_add_watch(watch, folder->scratch().c_str(), IN_DELETE), 0);
+  }
+  EXPECT_EQ(entries(), 0U);
+  alignas(inotify_event) char events[4096];
+  const ssize_t size = read(watch, events, sizeof events);
+  close(watch);
+  std::vector<std::string> removed;
+  for (ssize_t at = 0; at < size;) {
+    const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+    if (event->len > 0) removed.emplace_back(event->name);
+    at += static_cast<ssize_t>(sizeof *event + event->len);
+  }
+  ASSERT_EQ(removed.size(), 6U) << "with the lock";
+  EXPECT_EQ(removed.back(), ".orrery-results");
 }
 
 TEST_F(OutputFolderTest, AForeignFolderIsRefused) {
