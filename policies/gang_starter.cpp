@@ -2,6 +2,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/plan/put_back.hpp"
+#include "policies/parts_given.hpp"
 #include "policies/quotas.hpp"
 #include "policies/spare_victims.hpp"
 
@@ -106,12 +107,22 @@ std::int32_t GangStarter::devices_of(JobId id) const {
   return devices;
 }
 
-void GangStarter::spare_for_seats(const JobView& job, std::size_t mark, std::vector<JobId>& taken) {
+bool GangStarter::fits_without(const JobView& job, std::size_t mark, std::span<const JobId> gone) {
+  trial().undo(mark);
+  nodes_.clear();
+  for (const JobId id : gone) give_back(*view_, held_by(id), trial());
+  // What others gave before in this call the ledger has as theirs, too.
+  std::vector<JobId> shrunk;
+  for (const auto& [id, nodes] : kept_) shrunk.push_back(id);
+  settle_parts_of(*view_, {gone, removed_, shrunk}, trial());
+  return try_start(*view_, job, job.row.min_replicas, trial(), &nodes_);
+}
+
+void GangStarter::spare_by_devices(const JobView& job,
+                                   std::size_t mark,
+                                   std::vector<JobId>& taken) {
   const auto fits = [&](const std::vector<JobId>& victims) {
-    trial().undo(mark);
-    nodes_.clear();
-    for (const JobId id : victims) give_back(*view_, held_by(id), trial());
-    return try_start(*view_, job, job.row.min_replicas, trial(), &nodes_);
+    return fits_without(job, mark, victims);
   };
   spare_victims(taken, 0, taken.size() - 1, fits);
   const bool fits_still = fits(taken);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/plan/cluster_view.hpp"
+#include "policies/parts_given.hpp"
 
 namespace orrery::policies {
 
@@ -129,6 +130,12 @@ class GangStarter {
       taken.push_back(victim);
       fits = device_room() >= job.row.gang_room() &&
              try_start(*view_, job, job.row.min_replicas, trial(), &nodes_);
+      if (fits && have_parts(*view_, taken) && !fits_without(job, mark, taken)) {
+        trial().undo(mark);
+        for (const JobId id : taken) give_back(*view_, held_by(id), trial());
+        nodes_.clear();
+        fits = false;
+      }
       return !fits;
     });
     if (!fits) {
@@ -136,8 +143,8 @@ class GangStarter {
       return false;
     }
     // The last one made the difference; of the others, the last to go is the first to be spared.
-    if (view_->is_seated(job.row.id)) {
-      spare_for_seats(job, mark, taken);
+    if (view_->is_seated(job.row.id) || have_parts(*view_, taken)) {
+      spare_by_devices(job, mark, taken);
     } else {
       for (std::size_t i = taken.size() - 1; i-- > 0;)
         if (put_back(taken[i])) taken[i] = JobId::none();
@@ -167,9 +174,14 @@ class GangStarter {
   /// Takes in the trial exactly what the job holds, or nothing.
   bool put_back(JobId id);
 
-  /// Leaves in `taken`, but for its last one, those alone whose devices the job's seats are on. By
-  /// count any of them could be spared. `mark`: of the trial before they gave.
-  void spare_for_seats(const JobView& job, std::size_t mark, std::vector<JobId>& taken);
+  /// Whether the job fits where `gone` have gone, by the devices on which their parts are; the
+  /// trial is left so, with the job in it. `mark`: of the trial before anyone gave.
+  bool fits_without(const JobView& job, std::size_t mark, std::span<const JobId> gone);
+
+  /// Leaves in `taken`, but for its last one, those alone whose devices the job needs: its seats,
+  /// or whole ones of which others have parts. By count any of them could be spared. `mark`: of
+  /// the trial before they gave.
+  void spare_by_devices(const JobView& job, std::size_t mark, std::vector<JobId>& taken);
 
   const ClusterView* view_ = nullptr;
   CapacityTrial trial_;

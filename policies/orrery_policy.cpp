@@ -6,6 +6,7 @@
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/parts_given.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -107,8 +108,14 @@ bool OrreryPolicy::start_beside(const ClusterView& view,
     give_back(view, view.job(id), trial_);
     plan.preempt(id);
   }
-  for (const std::uint32_t i : moving)
-    if (const JobView job = view.job(sharers_[i].id); job.row.holds) give_back(view, job, trial_);
+  std::vector<JobId> giving;
+  for (const std::uint32_t i : moving) {
+    const JobView job = view.job(sharers_[i].id);
+    if (!job.row.holds) continue;
+    give_back(view, job, trial_);
+    giving.push_back(sharers_[i].id);
+  }
+  settle_parts_of(view, {gangs.preempted, giving}, trial_);
   for (const PolluxJobs::Start& gang : gangs.starting) {
     const JobView job = view.job(gang.job);
     std::vector<NodeCount> nodes;
@@ -225,10 +232,13 @@ void OrreryPolicy::add_across_kinds(const ClusterView& view, PolluxJobs::Gangs& 
       across.push_back(id);
   if (across.empty()) return;
   trial_.sync(view.capacity());
+  std::vector<JobId> giving;
   for (const JobId id : jobs_.sized())
     if (may_be_taken_from(view.row(id)) && !holds_several_models(view, view.job(id)))
-      give_back(view, view.job(id), trial_);
-  for (const JobId id : gangs.preempted) give_back(view, view.job(id), trial_);
+      giving.push_back(id);
+  giving.insert(giving.end(), gangs.preempted.begin(), gangs.preempted.end());
+  for (const JobId id : giving) give_back(view, view.job(id), trial_);
+  settle_parts_of(view, {giving}, trial_);
   for (const PolluxJobs::Start& gang : gangs.starting) {
     const JobView job = view.job(gang.job);
     std::vector<NodeCount> nodes;

@@ -65,4 +65,17 @@ void settle_parts(const ClusterView& view, std::span<const JobId> given, Capacit
     trial.reduce(node, without(*ledger, node, given, trial.index().at(node)));
 }
 
+void settle_parts_of(const ClusterView& view,
+                     std::initializer_list<std::span<const JobId>> given,
+                     CapacityTrial& trial) {
+  std::vector<JobId> all;
+  for (const std::span<const JobId> jobs : given) all.insert(all.end(), jobs.begin(), jobs.end());
+  std::sort(all.begin(), all.end());
+  settle_parts(view, all, trial);
+}
+
+bool have_parts(const ClusterView& view, std::span<const JobId> jobs) {
+  return std::any_of(jobs.begin(), jobs.end(), [&](JobId id) { return view.row(id).has_parts(); });
+}
+
 }  // namespace orrery::policies

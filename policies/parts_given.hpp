@@ -1,6 +1,7 @@
 // What comes free of devices of which jobs have parts.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 
 #include "core/cluster/free_index.hpp"
@@ -14,5 +15,13 @@ namespace orrery::policies {
 /// takes from it what the ledger does not bear out, where the view has a ledger. `given`:
 /// ascending.
 void settle_parts(const ClusterView& view, std::span<const JobId> given, CapacityTrial& trial);
+
+/// The same of jobs in any order, all of these together.
+void settle_parts_of(const ClusterView& view,
+                     std::initializer_list<std::span<const JobId>> given,
+                     CapacityTrial& trial);
+
+/// Whether one of the jobs asks for a part of a device.
+bool have_parts(const ClusterView& view, std::span<const JobId> jobs);
 
 }  // namespace orrery::policies

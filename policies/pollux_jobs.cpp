@@ -5,6 +5,7 @@
 
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/parts_given.hpp"
 #include "policies/quotas.hpp"
 #include "policies/rigid_size.hpp"
 #include "policies/spare_victims.hpp"
@@ -79,6 +80,7 @@ std::vector<JobId> PolluxJobs::sized_holders(const ClusterView& view) const {
 /// out not to stand in the way stays. Changes nothing where that is not enough.
 bool PolluxJobs::push_out(const ClusterView& view,
                           const JobView& job,
+                          std::span<const JobId> holders,
                           CapacityTrial& trial,
                           Gangs& gangs,
                           std::vector<NodeCount>& nodes) const {
@@ -86,6 +88,13 @@ bool PolluxJobs::push_out(const ClusterView& view,
     return std::find(gangs.preempted.begin(), gangs.preempted.end(), id) != gangs.preempted.end();
   };
   const std::size_t mark = trial.mark();
+  const auto fits_with = [&](const std::vector<JobId>& leaving) {
+    trial.undo(mark);
+    nodes.clear();
+    for (const JobId id : leaving) give_back(view, view.job(id), trial);
+    settle_parts_of(view, {leaving, gangs.preempted, holders}, trial);
+    return start_gang(view, job, trial, nodes);
+  };
   std::vector<JobId> taken;
   bool fits = false;
   lower_.for_each_below(job.row.priority, [&](JobId victim) {
@@ -94,25 +103,24 @@ bool PolluxJobs::push_out(const ClusterView& view,
     taken.push_back(victim);
     fits =
         trial.index().device_room() >= job.row.gang_room() && start_gang(view, job, trial, nodes);
+    if (fits && have_parts(view, taken) && !fits_with(taken)) {
+      fits = false;
+      nodes.clear();
+      trial.undo(mark);
+      for (const JobId id : taken) give_back(view, view.job(id), trial);
+    }
     return !fits;
   });
   if (!fits) {
     trial.undo(mark);
     return false;
   }
-  const auto fits_with = [&](const std::vector<JobId>& leaving) {
-    trial.undo(mark);
-    nodes.clear();
-    for (const JobId id : leaving) give_back(view, view.job(id), trial);
-    return start_gang(view, job, trial, nodes);
-  };
   std::vector<JobId> leaving = taken;
-  bool is_inexact = view.is_seated(job.row.id);
+  bool is_inexact = view.is_seated(job.row.id) || have_parts(view, taken);
   for (std::size_t i = taken.size() - 1; !is_inexact && i-- > 0;) {
     const JobView victim = view.job(taken[i]);
     if (!put_back(victim, trial)) continue;
     leaving[i] = JobId::none();
-    is_inexact = victim.row.has_parts();
   }
   // By count a part may be put back where it does not lie, and a job that keeps the seats.
   if (is_inexact) {
@@ -234,7 +242,7 @@ PolluxJobs::Gangs PolluxJobs::try_gangs(const ClusterView& view,
         return true;
       }
     } else if (!(has_room && start_gang(view, job, trial, start.nodes)) &&
-               !(may_push && push_out(view, job, trial, gangs, start.nodes))) {
+               !(may_push && push_out(view, job, holders, trial, gangs, start.nodes))) {
       gangs.named_left = gangs.named_left || names_model;
       if (may_reserve && is_overdue(job)) {
         for (const Start& each : gangs.starting) overdue_.foresee_start(view, each.job, each.nodes);
@@ -259,6 +267,7 @@ void PolluxJobs::start(const ClusterView& view,
     give_back(view, view.job(id), trial);
     plan.preempt(id);
   }
+  settle_parts_of(view, {gangs.preempted}, trial);
   std::vector<Start> chosen;
   const std::size_t mark = trial.mark();
   for (const Start& gang : gangs.starting) {
@@ -296,6 +305,7 @@ void PolluxJobs::start_alone(const ClusterView& view,
     trial.sync(view.capacity());
     for (const JobId id : gangs.preempted) preempt(id);
     for (std::size_t i = 0; i < taken; ++i) preempt(victims[victims.size() - 1 - i]);
+    settle_parts_of(view, {gangs.preempted, victims.last(taken)}, trial);
     bool all = true;
     for (const Start& gang : gangs.starting) {
       // It would start on other nodes than those that the overdue one can spare.

@@ -94,6 +94,7 @@ class PolluxJobs {
   std::vector<JobId> sized_holders(const ClusterView& view) const;
   bool push_out(const ClusterView& view,
                 const JobView& job,
+                std::span<const JobId> holders,
                 CapacityTrial& trial,
                 Gangs& gangs,
                 std::vector<NodeCount>& nodes) const;

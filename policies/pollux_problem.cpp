@@ -12,17 +12,13 @@
 #include "policies/gang_trial.hpp"
 #include "policies/pollux.hpp"
 #include "policies/quotas.hpp"
+#include "policies/restarts.hpp"
 
 namespace orrery::policies {
 namespace {
 
 // Of one node: a cell of the search is a byte.
 constexpr std::int32_t kReplicasOnNodeMax = 255;
-
-/// How often the job was started anew after its first start, for whatever reason.
-double restarts_of(const JobRow& row) {
-  return row.generation.value > 0 ? static_cast<double>(row.generation.value - 1) : 0;
-}
 
 }  // namespace
 
@@ -62,7 +58,8 @@ SearchRow Pollux::row_for(const ClusterView& view, const JobView& job) const {
   while (out.replicas_max > out.replicas_min && !allowed(out.replicas_max)) --out.replicas_max;
   const double age = (view.now() - row.submitted).in_seconds();
   const double restart = parameters_.restart.in_seconds();
-  out.change_factor = std::max(age - restarts_of(row) * restart, 0.0) / (age + restart);
+  out.change_factor =
+      std::max(age - static_cast<double>(restarts_of(row)) * restart, 0.0) / (age + restart);
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "policies/gang_trial.hpp"
 #include "policies/pollux_reports.hpp"
 #include "policies/quotas.hpp"
+#include "policies/restarts.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -219,7 +220,7 @@ SiaJob Sia::program_job(const ClusterView& view,
   const JobRow& row = job.row;
   SiaJob out;
   out.restart_factor =
-      restart_factor(view.now() - row.submitted, row.reschedules, parameters_.restart_delay);
+      restart_factor(view.now() - row.submitted, restarts_of(row), parameters_.restart_delay);
   if (row.min_replicas == row.max_replicas) {
     // A rigid job is not held back before it has had as much service as a restart costs.
     const std::int64_t attained_us = row.attained_device_us(view.now());

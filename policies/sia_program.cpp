@@ -288,11 +288,11 @@ std::optional<Assignment> all_wishes(const Market& market, std::vector<std::int6
 
 }  // namespace
 
-double restart_factor(Duration age, std::uint32_t restarts, Duration delay) {
+double restart_factor(Duration age, std::int64_t restarts, Duration delay) {
   if (age < delay || delay <= Duration::zero()) return 1;
   const double age_s = age.in_seconds();
   const double delay_s = delay.in_seconds();
-  return std::max(age_s - restarts * delay_s, 0.0) / (age_s + delay_s);
+  return std::max(age_s - static_cast<double>(restarts) * delay_s, 0.0) / (age_s + delay_s);
 }
 
 std::vector<double> scaled_goodputs(std::span<const double> goodputs) {

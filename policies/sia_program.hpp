@@ -52,7 +52,7 @@ struct SiaChoice {
 
 /// max(T - n S, 0) / (T + S) of a job of age T that was restarted n times at a cost of S; 1 while
 /// it is younger than S.
-double restart_factor(Duration age, std::uint32_t restarts, Duration delay);
+double restart_factor(Duration age, std::int64_t restarts, Duration delay);
 
 /// Goodputs in units of the smallest that can run at all; the others 1e-4.
 std::vector<double> scaled_goodputs(std::span<const double> goodputs);

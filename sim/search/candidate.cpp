@@ -84,8 +84,7 @@ Runs joined(Runs all) {
   for (const DeviceRun& run : all) {
     if (!out.empty() && out.back().node == run.node &&
         run.first <= out.back().first + out.back().devices)
-      out.back().devices =
-          std::max(out.back().devices, run.first + run.devices - out.back().first);
+      out.back().devices = std::max(out.back().devices, run.first + run.devices - out.back().first);
     else
       out.push_back(run);
   }

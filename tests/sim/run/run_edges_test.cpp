@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
@@ -13,12 +14,14 @@
 namespace orrery::sim {
 namespace run_edges_tests {
 
-RunReport run(const std::string& text, const std::string& path = "test.yaml") {
+RunReport run(const std::string& text,
+              const std::string& path = "test.yaml",
+              const std::string& policy_name = "fifo") {
   const auto scenario = scenarios::parse_scenario(text, path, {});
   EXPECT_TRUE(scenario) << scenario.errors().front().text();
   const auto workload = LoadedWorkload::load(*scenario);
   EXPECT_TRUE(workload) << workload.errors().front().text();
-  const auto policy = policies::make_policy("fifo", {});
+  const auto policy = policies::make_policy(policy_name, {});
   EXPECT_TRUE(policy);
   auto report = run_model(*scenario, *workload, **policy, {});
   EXPECT_TRUE(report);
@@ -173,6 +176,34 @@ TEST(RunEdges, APauseEndsWithTheWorkersThatPaused) {
           "faults:\n  - {at: 200s, kind: crash, job: a}\n");
   EXPECT_EQ(report.summary.jobs_finished, 1U);
   EXPECT_LT(report.summary.makespan_s, 1000);
+}
+
+/// Jobs with a half of a device each, as many as `priorities` and 1 s apart, then one that asks for
+/// a whole one of three.
+RunReport run_with_halves(const std::string& policy, const std::vector<int>& priorities) {
+  std::string text = "policy: " + policy +
+                     "\ncluster: {nodes: 1, gpus_per_node: 3}\n"
+                     "timing: {start: 5s, stop: 5s}\nuntil: 3000s\njobs:\n";
+  for (std::size_t i = 0; i < priorities.size(); ++i)
+    text +=
+        "- {name: half-" + std::to_string(i) + ", at: " + std::to_string(i) +
+        "s, gpus: 0.5, preemptible: true, work: 4000s, priority: " + std::to_string(priorities[i]) +
+        "}\n";
+  text += "- {name: whole, at: 100s, gpus: 1, priority: 5, preemptible: true, work: 1000s}\n";
+  return run(text, "test.yaml", policy);
+}
+
+// A half that is free on one device and the half of a job on another are no whole device: who takes
+// the job's for that preempts it in vain, and again as soon as it is back.
+TEST(RunEdges, HalvesOfTwoDevicesAreNotTakenForAWholeOne) {
+  for (const std::string policy : {"fifo", "easy", "las", "fit", "sjf", "srtf", "srsf", "orrery"}) {
+    SCOPED_TRACE(policy);
+    const RunReport none = run_with_halves(policy, {5, 0, 5, 0, 5});
+    EXPECT_EQ(none.summary.preemptions, 0U) << "each device has a half that nobody may take";
+    const RunReport two = run_with_halves(policy, {5, 5, 0, 0, 5});
+    EXPECT_EQ(two.summary.preemptions, 2U) << "both of the second device";
+    EXPECT_EQ(two.summary.jobs_finished, 1U);
+  }
 }
 
 TEST(RunEdges, UnderTheTimingOfAnArtifactNothingWorksOnADeadNode) {
