@@ -408,6 +408,7 @@ void on_event(Step& step, const NodeReturned& event) {
   const bool was_silent = std::exchange(node.silent, false);
   node.heard = state.epoch;
   // A node that comes back from silence, or after the time of its leaving, has begun anew.
+  step.after_silence = was_silent;
   if (was_silent) {
     node.lost_device = false;
     state.ledger.forget_avoided_ports(event.node);

@@ -66,6 +66,25 @@ Instant out_of_contact_since(const JobState& job) {
   return running->since;
 }
 
+// Since when the present workers may have been at work: those before them saved their work when
+// they were told to stop, and a rate that is the same again is not told anew.
+Instant at_work_since(const JobState& job) {
+  const auto until = [&](JobPhase phase) {
+    const Condition* c = condition_of(job, phase);
+    return c == nullptr ? Instant::zero() : c->status ? Instant::never() : c->since;
+  };
+  const Instant placed = until(JobPhase::Pending);
+  const Instant started = until(JobPhase::Starting);
+  const bool all_began_together =
+      std::all_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
+        return worker.born == job.row.generation;
+      });
+  // After a time out of contact a job counts as Starting whose workers may have been at work.
+  const Condition* unknown = condition_of(job, JobPhase::Unknown);
+  const bool was_lost = unknown != nullptr && unknown->since >= placed && unknown->since < started;
+  return all_began_together && !was_lost ? std::max(placed, started) : placed;
+}
+
 // What the job goes back by, as far as the controller has been told: all that was done until the
 // cause occurred and was not reported as saved. `before`: when the last incident was opened.
 void tell_lost_work(Step& step, const JobState& job, Reason cause, Instant before) {
@@ -77,13 +96,14 @@ void tell_lost_work(Step& step, const JobState& job, Reason cause, Instant befor
   // Told before the last incident, which took it back: of the time since nothing is known.
   if (progress.as_of < before) return;
   Instant until = std::min(step.occurred_at, left);
-  // A node that is found silent was heard last a lease before.
-  if (cause == Reason::NodeLost)
+  // A node that is found silent was heard last a lease before, also where it comes back empty.
+  if (cause == Reason::NodeLost || (step.after_silence && !left.is_never()))
     until = std::min(until, std::min(step.at, left) - step.state.settings.node_lease);
   // Its work stood still for so long before that was noticed.
   const Duration hang_after = job.spec->failover->hang_after;
   if (cause == Reason::WorkerHung && !hang_after.is_forever()) until = until - hang_after;
-  const Duration since = std::max(until - progress.as_of, Duration::zero());
+  const Duration since =
+      std::max(until - std::max(progress.as_of, at_work_since(job)), Duration::zero());
   const double done = progress.done + progress.rate * since.in_seconds();
   if (done <= progress.checkpointed) return;
   Notice notice = step.notice(NoticeKind::WorkLost, job);

@@ -19,6 +19,8 @@ struct Step {
   /// Jobs whose claims became held, or whose workers were ordered to start: to be settled once the
   /// event itself is applied. In order, possibly repeated.
   std::vector<JobId> woken = {};
+  /// The event is that a node was heard again which had been found silent.
+  bool after_silence = false;
 
   Notice notice(NoticeKind kind, const JobState& job) const {
     Notice n;

@@ -271,6 +271,81 @@ TEST(WorkLost, IsNotCountedTwiceWhereNothingWasReportedSince) {
   EXPECT_DOUBLE_EQ(work_lost(h), 42);
 }
 
+TEST(WorkLost, OfANodeThatComesBackEmptyEndsWhenItWasHeardLast) {
+  Settings settings;
+  settings.node_lease = Duration::seconds(3);
+  ControllerHarness h({nodes_of(2, 4)}, settings);
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().unknown_deadline = Duration::seconds(50);
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  h.pass(Duration::seconds(1));
+  report_progress(h, id);
+  h.pass(Duration::seconds(10));
+  h.node_down(0);
+  ASSERT_EQ(h.phase(id), JobPhase::Unknown);
+  h.pass(Duration::seconds(20));
+  h.node_up(0);
+  EXPECT_DOUBLE_EQ(work_lost(h), 54) << "seven seconds of work, two units in each";
+}
+
+TEST(WorkLost, OfANodeThatANewLeaderHearsOfEndsWithTheLeaderBefore) {
+  Settings settings;
+  settings.node_lease = Duration::seconds(3);
+  ControllerHarness h({nodes_of(2, 4)}, settings);
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 2)});
+  h.pass(Duration::seconds(1));
+  report_progress(h, id);
+  h.pass(Duration::seconds(10));
+  h.take_over(2);
+  h.cluster.kill_node(NodeId{0});
+  h.pass(Duration::seconds(1));
+  h.node_up(0);
+  EXPECT_DOUBLE_EQ(work_lost(h), 60) << "the node was not found silent";
+}
+
+TEST(WorkLost, IsNotCountedForTheTimeThatTheJobWaited) {
+  for (const bool starts_late : {false, true}) {
+    ControllerHarness h({nodes_of(1, 4)});
+    const JobId id = h.running(job("a").preemptible().replicas(2), 2);
+    h.pass(Duration::seconds(1));
+    report_progress(h, id);
+    ProgressReported saved{id, h.row(id).generation, 100, 2};
+    saved.checkpointed = true;
+    h.step(saved);
+    h.plan(grant(id, 0));
+    h.stop_all();
+    ASSERT_EQ(h.phase(id), JobPhase::Pending);
+    h.pass(Duration::seconds(1000));
+    h.plan(grant(id, 2));
+    if (starts_late) h.pass(Duration::seconds(10));
+    h.settle();
+    ASSERT_EQ(h.phase(id), JobPhase::Running);
+    h.pass(Duration::seconds(5));
+    h.fail(id, 0);
+    EXPECT_DOUBLE_EQ(work_lost(h), 10) << "five seconds of work";
+  }
+}
+
+// A member that joins those at work is no new begin of their work.
+TEST(WorkLost, IsCountedFromTheTimeOfThePlaceWhereSomeMembersAreNewer) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").preemptible().replicas(1, 2), 1);
+  h.pass(Duration::seconds(1));
+  report_progress(h, id);
+  h.pass(Duration::seconds(5));
+  h.plan(grant(id, 2));
+  h.settle();
+  ASSERT_EQ(h.phase(id), JobPhase::Running);
+  const std::vector<Worker>& workers = h.job(id).workers;
+  const bool goes_on = std::any_of(workers.begin(), workers.end(), [&](const Worker& worker) {
+    return worker.born < h.row(id).generation;
+  });
+  ASSERT_TRUE(goes_on);
+  h.pass(Duration::seconds(5));
+  h.fail(id, 0);
+  EXPECT_DOUBLE_EQ(work_lost(h), 60) << "what had been lost before, and ten seconds of work";
+}
+
 TEST(WorkLost, WhoMovesHasSavedItsWork) {
   ControllerHarness h({nodes_of(2, 2)});
   JobBuilder builder = job("a").replicas(2);
