@@ -89,7 +89,7 @@ double Gavel::steps_left(const JobView& job, Instant now) {
     return std::max((speeds.profile->epochs() - done) * speeds.steps_of_epoch, 1.0);
   }
   if (speeds.stated && job.spec.estimate_source != EstimateSource::None) {
-    const ProgressView& progress = job.row.progress;
+    const ProgressView progress = present_progress(job.row);
     const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
     return std::max(job.spec.estimate.in_seconds() * *speeds.stated - done, 1.0);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/expectations/decision_log.hpp"
+#include "sim/expectations/recovery_record.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -18,14 +19,7 @@ class FiguresListener final : public RunListener {
   void on_notices(std::span<const Notice> notices, const State&, const JobTable&) override {
     for (const Notice& notice : notices) {
       decisions_.on_notice(notice);
-      if (notice.kind == NoticeKind::IncidentOpened) {
-        Incident& incident = incidents_[{notice.job, notice.incident}];
-        incident.cause = notice.reason;
-        incident.noticed = notice.at;
-      } else if (notice.kind == NoticeKind::IncidentClosed) {
-        const auto open = incidents_.find({notice.job, notice.incident});
-        if (open != incidents_.end()) open->second.recovered = notice.at;
-      }
+      recoveries_.on_notice(notice);
     }
   }
 
@@ -33,8 +27,8 @@ class FiguresListener final : public RunListener {
 
   std::vector<RecoveryFigure> of(JobId job) const {
     std::vector<RecoveryFigure> out;
-    for (const auto& [name, incident] : incidents_) {
-      if (name.first != job) continue;
+    for (const IncidentRecord& incident : recoveries_.incidents()) {
+      if (incident.job != job) continue;
       RecoveryFigure& figure = out.emplace_back();
       figure.cause = incident.cause;
       if (!incident.recovered.is_never())
@@ -44,14 +38,8 @@ class FiguresListener final : public RunListener {
   }
 
  private:
-  struct Incident {
-    Reason cause = Reason::WorkerFailed;
-    Instant noticed;
-    Instant recovered = Instant::never();
-  };
-
   DecisionLog decisions_;
-  std::map<std::pair<JobId, std::uint32_t>, Incident> incidents_;  ///< By job and number.
+  RecoveryRecord recoveries_;
 };
 
 /// How long one unit takes at each size, over all stretches between two reports in which nothing

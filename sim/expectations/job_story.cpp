@@ -218,21 +218,18 @@ void judge_recoveries(const Expectation& expected,
   const auto time = [](Duration took) {
     return took.is_forever() ? std::string("without an end") : seconds(took);
   };
-  const auto limit =
-      [&](const std::optional<Duration>& wanted, const char* what, Duration took, bool met) {
-        if (!wanted || (met && found > 0)) return;
-        out.push_back(found == 0 ? "there was no incident, expected one and its recovery"
-                                 : what + time(took) + ", expected " + seconds(*wanted));
-      };
+  const auto limit = [&](const std::optional<Duration>& wanted, std::string what, bool met) {
+    if (!wanted || (met && found > 0)) return;
+    out.push_back(found == 0 ? "there was no incident, expected one and its recovery"
+                             : std::move(what) + seconds(*wanted));
+  };
   const Duration mean = recoveries.mean_time_to_recovery();
   const Duration longest = recoveries.longest_recovery();
   limit(expected.mttr_less_than,
-        "the mean time to recovery was ",
-        mean,
+        "the mean time to recovery was " + time(mean) + ", expected less than ",
         !expected.mttr_less_than || mean < *expected.mttr_less_than);
   limit(expected.recovered_within,
-        "the longest recovery was ",
-        longest,
+        "the longest recovery was " + time(longest) + ", expected ",
         !expected.recovered_within || longest <= *expected.recovered_within);
   if (expected.nodes_relaunched && *expected.nodes_relaunched != nodes_relaunched)
     out.push_back("nodes relaunched were " + std::to_string(nodes_relaunched) + ", expected " +

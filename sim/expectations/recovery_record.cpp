@@ -11,13 +11,15 @@ void RecoveryRecord::on_notice(const Notice& notice) {
       const auto [place, added] =
           place_of_.try_emplace({notice.job, notice.incident}, incidents_.size());
       if (added) incidents_.emplace_back();
-      incidents_[place->second] = {notice.job, notice.incident, notice.reason, notice.occurred_at};
+      incidents_[place->second] = {
+          notice.job, notice.incident, notice.reason, notice.occurred_at, notice.at};
       return;
     }
     case NoticeKind::IncidentClosed:
-      if (const auto place = place_of_.find({notice.job, notice.incident});
-          place != place_of_.end())
-        incidents_[place->second].recovered = notice.at;
+      recover_if_at_work(notice.job, notice.at);
+      return;
+    case NoticeKind::PhaseChanged:
+      phases_[notice.job] = notice.to;
       return;
     case NoticeKind::WorkerRestarted:
       ++worker_restarts_;
@@ -26,7 +28,6 @@ void RecoveryRecord::on_notice(const Notice& notice) {
     case NoticeKind::WorkLost:
       lost_work_ += notice.work;
       return;
-    case NoticeKind::PhaseChanged:
     case NoticeKind::Allocated:
     case NoticeKind::Counted:
     case NoticeKind::IgnoredReport:
@@ -38,6 +39,19 @@ void RecoveryRecord::on_notice(const Notice& notice) {
     case NoticeKind::WorkersReported:
     case NoticeKind::WorkerSuspected:
       return;
+  }
+}
+
+void RecoveryRecord::recover_if_at_work(JobId job, Instant at) {
+  const auto phase = phases_.find(job);
+  if (phase != phases_.end() && phase->second != JobPhase::Running &&
+      phase->second != JobPhase::Succeeded)
+    return;
+  for (auto place = place_of_.lower_bound({job, 0});
+       place != place_of_.end() && place->first.first == job;
+       ++place) {
+    Instant& recovered = incidents_[place->second].recovered;
+    recovered = std::min(recovered, at);
   }
 }
 

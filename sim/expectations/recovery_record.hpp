@@ -18,8 +18,11 @@ struct IncidentRecord {
   JobId job;  ///< None: of a node alone.
   std::uint32_t number = 0;
   Reason cause = Reason::WorkerFailed;
-  Instant at;                            ///< When it happened.
-  Instant recovered = Instant::never();  ///< When the job worked again, or had ended.
+  Instant at;       ///< When it happened.
+  Instant noticed;  ///< When it was opened.
+  /// When the job worked again, or had succeeded. One that a wider incident took over has recovered
+  /// with that one.
+  Instant recovered = Instant::never();
 };
 
 /// The recoveries of one job, or of all jobs of a run together.
@@ -48,8 +51,12 @@ class RecoveryRecord {
   Duration longest_recovery() const;
 
  private:
+  /// Of an incident that closes; the job may have failed for good, or have another one.
+  void recover_if_at_work(JobId job, Instant at);
+
   std::vector<IncidentRecord> incidents_;
   std::map<std::pair<JobId, std::uint32_t>, std::size_t> place_of_;  ///< By job and number.
+  std::map<JobId, JobPhase> phases_;
   std::map<std::pair<RoleIndex, std::int32_t>, std::int32_t> restarts_;
   std::int32_t worker_restarts_ = 0;
   double lost_work_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/random.hpp"
+#include "core/models/device_speeds.hpp"
 #include "core/models/epoch_profile.hpp"
 #include "policies/device_shares.hpp"
 #include "policies/registry.hpp"
@@ -488,6 +489,30 @@ TEST_F(WithSolver, AJobIsAsFastAsItsPresentBatch) {
   EXPECT_EQ(cluster.replicas(first), 0);
   EXPECT_GT(cluster.replicas(second), 0);
   EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+// Worlds report a rate when it has changed: the last one of a job that waits is not its rate now.
+TEST_F(WithSolver, StepsOfAJobThatWaitsDoNotRunDown) {
+  auto speeds = std::make_shared<DeviceSpeeds>();
+  speeds->add("gpu", "kind", 1, 1);
+  PolicyArguments arguments;
+  arguments.models.speeds = speeds;
+  arguments.models.speeds_of = "gpu";
+  const std::unique_ptr<Policy> policy = make_policy("gavel_makespan", arguments).value();
+  testing::FakeCluster cluster;
+  cluster.add_nodes(1, 1);
+  const auto submit = [&](std::int64_t estimate_s) {
+    JobSpec spec = *testing::job().preemptible().estimate(estimate_s).spec();
+    spec.profile = "kind";
+    return cluster.submit(std::make_shared<const JobSpec>(spec));
+  };
+  const JobId longer = submit(6000);
+  const JobId shorter = submit(5000);
+  cluster.tell(longer, 0, 1);
+  cluster.advance(4000);
+  cluster.carry_out(cluster.ask_optimize(*policy));
+  EXPECT_GT(cluster.replicas(longer), 0) << "6,000 steps are left of it, and not 2,000";
+  EXPECT_EQ(cluster.replicas(shorter), 0);
 }
 
 }  // namespace

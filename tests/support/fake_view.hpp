@@ -92,6 +92,15 @@ class FakeCluster : public ClusterView {
   /// From now on the rows carry progress reports with an oracle's estimate of what remains.
   void report_progress() { reports_ = true; }
 
+  /// The job's last report, at this time: so much work done, and its rate, whatever it does since.
+  void tell(JobId id, double done, double rate) {
+    ProgressView& progress = jobs_[id.index()].row.progress;
+    progress.done = done;
+    progress.rate = rate;
+    progress.as_of = now_;
+    touch(id);
+  }
+
   /// So many training epochs of the job are over, the last one now.
   void complete_epochs(JobId id, std::int32_t epochs) {
     ProgressView& progress = jobs_[id.index()].row.progress;

@@ -143,7 +143,11 @@ void check_subjects(const MapReader& reader) {
                           reader.subject(),
                           "expects nothing, something is needed; write for example {job: train, "
                           "phase: Succeeded}");
-  if (reader.has("job")) return;
+  if (reader.has("job")) {
+    for (std::string_view key : kOfRun)
+      if (reader.has(key)) reader.fail(key, "stands with 'job', and speaks of all; remove job");
+    return;
+  }
   for (std::string_view key : kOfJob)
     if (reader.has(key)) reader.fail(key, "stands without 'job', whose it is; add job: NAME");
 }

@@ -52,13 +52,15 @@ TEST(Expectations, FaultsOfNodesAndWorkersAndProcesses) {
 TEST(Expectations, ReferencesToNothingAreReported) {
   EXPECT_THAT(errors_of(kBase + "expect:\n- {job: c, restarts: 1}\n- {phase: Running}\n- {job: a}\n"
                                 "- {job: a, phase: Runing}\n- {job: a, replicas: 1, within: 1s, "
-                                "after: {fault: 1}}\n- {job: a, restarts: 1, by: 3s}\n"),
+                                "after: {fault: 1}}\n- {job: a, restarts: 1, by: 3s}\n"
+                                "- {job: a, jobs_finished: 3}\n"),
               ElementsAre(HasSubstr("is 'c', which no job is called"),
                           HasSubstr("stands without 'job'"),
                           HasSubstr("expects nothing"),
                           HasSubstr("did you mean 'Running'?"),
                           HasSubstr("without a time of its own"),
-                          HasSubstr("stands without phase, replicas, says or sits")));
+                          HasSubstr("stands without phase, replicas, says or sits"),
+                          HasSubstr("jobs_finished: stands with 'job', and speaks of all")));
 }
 
 TEST(Expectations, RequestsNameOneThingToDo) {

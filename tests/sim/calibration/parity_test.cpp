@@ -55,6 +55,24 @@ TEST(RunFigures, AreThoseOfTheRun) {
   EXPECT_NEAR(*fails.recoveries.front().took_s, 5 + 6, 1e-6);
 }
 
+TEST(RunFigures, AJobThatFailsForGoodHasNotRecovered) {
+  MemoryStore store;
+  record(R"(
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 1}
+jobs:
+  - {name: bad, work: 50s, backoff_limit: 0}
+faults:
+  - {at: 20s, kind: crash, job: bad}
+)",
+         store);
+  const auto run = run_figures(store, "run", {}, Duration::zero());
+  ASSERT_TRUE(run) << run.errors().front().text();
+  const JobFigures& bad = job_of(*run, "bad");
+  ASSERT_EQ(bad.recoveries.size(), 1U);
+  EXPECT_FALSE(bad.recoveries.front().took_s);
+}
+
 TEST(Parity, OfARunWithItselfHasNoErrors) {
   const RunFigures run = figures("{start: 6s, stop: 1s}");
   const Parity parity = compare_runs({run, run}, {run}, run);
