@@ -191,15 +191,35 @@ void WorkFollow::note(const Pause& pause) {
 // A failure that leaves more than was saved before tells what it leaves, and then how far the work
 // had come. Else the work is what was saved then, and what was done since by who was left.
 WorkFollow::Taken WorkFollow::taken_back(const WorkFact& fact, const WorkFact* next) const {
-  if (next != nullptr && next->kind == WorkFact::Kind::Report && next->rate <= 0 &&
-      next->at == fact.at && next->done > fact.done)
-    return {next->done - fact.done, fact.at};
+  if (next != nullptr && next->kind == WorkFact::Kind::Report && next->at == fact.at &&
+      next->done > fact.done && (next->rate <= 0 || tells_of_a_loss(fact)))
+    return {next->done - fact.done, fact.at, next->rate > 0};
+  if (const double meanwhile = done_by_those_left(fact); meanwhile > 0)
+    return {broken_->done - saved_.value_or(0), working_since_, false, meanwhile};
   if (!may_be_back(fact)) return {};
   const double saved = saved_.value_or(0);
   const double since = expected_at(fact.at) - broken_->done;
   if (fact.done > saved + since + kFirstReport_s * fact.rate) return {};
   // No more was saved since, so that this tells nothing of when it is.
   return {broken_->done - saved, working_since_};
+}
+
+// Work that goes on beside a checkpoint is told so too, with each that is written.
+bool WorkFollow::tells_of_a_loss(const WorkFact& fact) const {
+  return fact.checkpointed && !first_failure(run_, job_, fact.at, fact.at).is_never();
+}
+
+// Who is left when a node falls silent works on until that is found, and saves that as it stops: it
+// counts as gone from the silence on. Had something been saved between the last report and the
+// failure, there would be more.
+double WorkFollow::done_by_those_left(const WorkFact& fact) const {
+  if (!broken_ || goes_on_ || !fact.checkpointed || fact.any_ready) return 0;
+  const double saved = saved_.value_or(0);
+  const double meanwhile = fact.rate * (fact.at - broken_->at).in_seconds();
+  const double noise = kReportNoise_s * fact.rate;
+  if (broken_->done - saved <= noise || std::abs(fact.done - saved - meanwhile) > noise) return 0;
+  const bool failed = !first_failure(run_, job_, told_at_, fact.at).is_never();
+  return failed ? meanwhile : 0;
 }
 
 bool WorkFollow::may_be_back(const WorkFact& fact) const {
@@ -213,17 +233,23 @@ double WorkFollow::expected_at(Instant at) const {
   return done_ + (at > from ? rate_ * (at - from).in_seconds() : 0);
 }
 
-void WorkFollow::lose(const WorkFact& fact, double units, Instant failed) {
+void WorkFollow::lose(const WorkFact& fact, const Taken& taken) {
   if (losses_ == nullptr) return;
-  const double seconds = units / fact.rate;
+  double rate = fact.rate;
+  // Those left were not as fast as all were before.
+  if (taken.meanwhile > 0)
+    for (const WorkStretch& stretch : stretches_)
+      if (stretch.rate > 0) rate = stretch.rate;
+  const double seconds = taken.units / rate;
   losses_->lost_s.push_back(seconds);
-  losses_->saved_after_s.push_back((failed - working_since_).in_seconds() - seconds);
+  losses_->saved_after_s.push_back((taken.at - working_since_).in_seconds() - seconds);
   losses_->from.push_back(told_at_);
   losses_->to.push_back(fact.at);
 }
 
 void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
   told_most_ = std::max(told_most_, fact.done);
+  if (std::exchange(is_told_as_lost_, false)) return;
   if (fact.rate <= 0) {
     // What it saved as it ended; else how far it had come before a failure took it back.
     if (fact.checkpointed) saved_ = fact.done;
@@ -236,7 +262,9 @@ void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
   const double done = fact.done + back.units;
   Pause pause = pause_until(done, fact.at);
   advance(fact.at);
-  if (back.units > 0) lose(fact, back.units, back.at);
+  done_ += back.meanwhile;
+  if (back.units > 0) lose(fact, back);
+  is_told_as_lost_ = back.by_next;
   const double difference = done - done_;
   const double scale = std::max(std::abs(done_), std::abs(done));
   if (std::abs(difference) > kEqual * std::max(scale, fact.rate)) {
@@ -245,7 +273,7 @@ void WorkFollow::report(const WorkFact& fact, const WorkFact* next) {
     const bool lost =
         back.units <= 0 && !saved_ && may_be_back(fact) && -difference / fact.rate > kReportNoise_s;
     if (lost) {
-      lose(fact, -difference, fact.at);
+      lose(fact, {-difference, fact.at});
       pause = {!changes_.empty() && changes_.back() >= fact.at};
     } else {
       gained_at_[size_ > 0 ? size_ : fact.replicas] += difference;

@@ -94,6 +94,8 @@ class WorkFollow {
   struct Taken {
     double units = 0;
     Instant at;  ///< When it failed; where nothing was saved meanwhile: when the work began.
+    bool by_next = false;  ///< The next report tells it, with the rate of before.
+    double meanwhile = 0;  ///< Units that those left did who count as gone.
   };
 
   struct Pause {
@@ -112,10 +114,12 @@ class WorkFollow {
   void note(const Pause& pause);
   /// `next` is the fact after the report, or null.
   Taken taken_back(const WorkFact& fact, const WorkFact* next) const;
+  bool tells_of_a_loss(const WorkFact& fact) const;
+  double done_by_those_left(const WorkFact& fact) const;
   /// Whether something failed since the last report that may have taken work.
   bool may_be_back(const WorkFact& fact) const;
   double expected_at(Instant at) const;
-  void lose(const WorkFact& fact, double units, Instant failed);
+  void lose(const WorkFact& fact, const Taken& taken);
   void report(const WorkFact& fact, const WorkFact* next);
 
   const RecordedRun& run_;
@@ -153,6 +157,7 @@ class WorkFollow {
   Instant whole_at_;
   Instant working_since_;
   Instant paused_until_;
+  bool is_told_as_lost_ = false;  ///< What the next report tells.
 };
 
 /// What most samples are, else their median; nothing where there are none.

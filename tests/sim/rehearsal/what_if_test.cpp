@@ -202,6 +202,48 @@ faults:
   }
 }
 
+// A device that is lost tells of the last checkpoint, and of all that was done, at the rate that
+// holds until the worker ends.
+TEST(WhatIf, WhatALostDeviceTookIsALoss) {
+  for (const char* const interval : {"20s", "30s", "50s"}) {
+    SCOPED_TRACE(interval);
+    MemoryStore store;
+    record(std::string(R"(
+cluster: {nodes: 2, gpus_per_node: 1}
+jobs:
+  - {name: a, work: 98s}
+faults:
+  - {kind: device_lost, node: 0, devices: 0, at: 72.3s, lasting: 60s}
+timing: {checkpoint_interval: )") +
+               interval + "}\n",
+           store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
+    ASSERT_EQ(rehearsal.truth.jobs.size(), 1U);
+    EXPECT_EQ(rehearsal.truth.jobs[0].known, WorkKnown::Observed);
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
+TEST(WhatIf, WhoIsLeftByALostNodeWorksUntilThatIsFound) {
+  for (const char* const job : {"{name: a, replicas: 2, work: 45s}",
+                                "{name: a, replicas: 2, work: 45s, at: 1s}",
+                                "{name: a, replicas: 2, work: 300s, recovery: job}"}) {
+    SCOPED_TRACE(job);
+    MemoryStore store;
+    record(std::string(R"(
+cluster: {nodes: 2, gpus_per_node: 1}
+timing: {checkpoint_interval: 20s}
+faults:
+  - {kind: down, node: 1, at: 18s, lasting: 30s}
+jobs:
+  - )") + job + "\n",
+           store);
+    const RecordedBasis rehearsal = rehearsal_of(store);
+    EXPECT_EQ(rehearsal.truth.jobs[0].known, WorkKnown::Observed);
+    EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+  }
+}
+
 TEST(WhatIf, ASizeOfWhichNoRateWasToldHasTheOneBefore) {
   MemoryStore store;
   record(R"(
