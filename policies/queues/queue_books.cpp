@@ -177,57 +177,64 @@ void QueueBooks::end() {
 bool QueueBooks::is_behind(std::uint32_t queue) const { return lowest_full(queue) == 0; }
 
 std::uint32_t QueueBooks::lowest_full(std::uint32_t queue) const {
-  while (queue != 0 && used(queue) < shares_[queue] - slack(queue))
-    queue = tree_.node(queue).parent;
+  while (queue != 0 && lacks(queue)) queue = tree_.node(queue).parent;
   return queue;
 }
 
-bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more, std::uint32_t top) const {
-  for (; queue != top; queue = tree_.node(queue).parent) {
-    QueueUse then = loads_.use(queue);
-    then += more;
-    if (scale_.dominant(then) > shares_[queue] + slack(queue)) return false;
-  }
+bool QueueBooks::would_cross(std::uint32_t queue, const QueueUse& more) const {
+  QueueUse then = loads_.use(queue);
+  then += more;
+  return scale_.dominant(then) > shares_[queue] + slack(queue);
+}
+
+bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more) const {
+  for (; queue != 0; queue = tree_.node(queue).parent)
+    if (would_cross(queue, more)) return false;
   return true;
+}
+
+std::uint32_t QueueBooks::claim_top(std::uint32_t queue, const QueueUse& more) const {
+  while (queue != 0 && lacks(queue) && !would_cross(queue, more)) queue = tree_.node(queue).parent;
+  return queue;
 }
 
 // Whether the queue alone holds what it may have to give to the claimant.
 bool QueueBooks::owes_itself(std::uint32_t queue,
-                             std::uint32_t claimant,
-                             bool guaranteed,
+                             const QueueClaim& claim,
                              std::int64_t at_once) const {
-  if (claimant == turn()) return used(queue) > guarantee(queue);
+  if (claim.by_turn) return used(queue) > guarantee(queue);
+  const bool guaranteed = claim.guaranteed != 0;
   if (guaranteed && used(queue) > std::max(guarantee(queue), fair_[queue]) + slack(queue))
     return true;
   return is_beyond(queue) && (guaranteed || used(queue) - at_once / 2 >= share(queue));
 }
 
-bool QueueBooks::owes(std::uint32_t other,
-                      std::uint32_t claimant,
-                      bool guaranteed,
-                      std::int64_t at_once) const {
-  const auto is_above_claimant = [&](std::uint32_t queue) {
-    for (std::uint32_t at = claimant; at != 0; at = tree_.node(at).parent)
-      if (at == queue) return true;
-    return queue == 0;
-  };
-  if (other == claimant) return false;
-  std::uint32_t queue = other;
-  for (; !is_above_claimant(queue); queue = tree_.node(queue).parent)
-    if (!owes_itself(queue, claimant, guaranteed, at_once)) return false;
-  if (claimant == turn()) return true;
-  for (std::uint32_t at = claimant; at != queue; at = tree_.node(at).parent)
-    if (used(at) >= share(at) - slack(at)) return false;
+bool QueueBooks::is_below(std::uint32_t queue, std::uint32_t top) const {
+  while (queue != 0 && queue != top) queue = tree_.node(queue).parent;
+  return queue == top;
+}
+
+bool QueueBooks::owes(std::uint32_t other, const QueueClaim& claim, std::int64_t at_once) const {
+  if (other == claim.queue) return false;
+  std::uint32_t joint = other;
+  for (; !is_below(claim.queue, joint); joint = tree_.node(joint).parent)
+    if (!owes_itself(joint, claim, at_once)) return false;
+  if (!is_below(joint, claim.top)) return false;
+  if (claim.by_turn) return true;
+  for (std::uint32_t at = claim.queue; at != joint; at = tree_.node(at).parent) {
+    if (!lacks(at)) return false;
+    if (at == claim.guaranteed) return true;
+  }
   return true;
 }
 
-bool QueueBooks::guarantees(std::uint32_t queue, const QueueUse& more) const {
-  for (std::uint32_t at = queue; at != 0; at = tree_.node(at).parent) {
-    QueueUse then = loads_.use(at);
+std::uint32_t QueueBooks::guaranteed(std::uint32_t queue, const QueueUse& more) const {
+  for (; queue != 0; queue = tree_.node(queue).parent) {
+    QueueUse then = loads_.use(queue);
     then += more;
-    if (scale_.dominant(then) <= guarantee(at)) return true;
+    if (scale_.dominant(then) <= guarantee(queue)) break;
   }
-  return false;
+  return queue;
 }
 
 void QueueBooks::give_turn(const QueueTurn& turn) {

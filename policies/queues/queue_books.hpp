@@ -26,6 +26,14 @@ struct QueueJobs {
   std::uint64_t seen = 0;  ///< Of what all queues have `touched`, by then.
 };
 
+/// For whom others have to give way, and which of them.
+struct QueueClaim {
+  std::uint32_t queue = 0;       ///< The claimant, one without queues below it.
+  std::uint32_t top = 0;         ///< Only what stands below it gives way; 0: all.
+  std::uint32_t guaranteed = 0;  ///< To it, or one above it, this is guaranteed; 0: to none.
+  bool by_turn = false;          ///< It is for the job that the turn is for.
+};
+
 /// Follows the views, and deals out shares on what it finds. Jobs come in sizes, so that a queue
 /// seldom holds its share exactly: what it misses is owed to it, what it has beyond it owes, and
 /// over `patience` its share is more or less by that, so that the mean over hours is its share. All
@@ -95,21 +103,23 @@ class QueueBooks {
   /// above it, whose other queues then hold too much, or 0 where all are behind.
   std::uint32_t lowest_full(std::uint32_t queue) const;
 
-  /// Whether the queue and those above it, below `top`, hold at most that with so much more.
-  bool stays_within(std::uint32_t queue, const QueueUse& more, std::uint32_t top = 0) const;
+  /// Whether the queue and those above it hold at most that with so much more.
+  bool stays_within(std::uint32_t queue, const QueueUse& more) const;
+
+  /// The lowest queue on the way up that has its share or would hold more than that with so much
+  /// more; 0 where none would. Only others below it may give way then, so that it holds no more.
+  std::uint32_t claim_top(std::uint32_t queue, const QueueUse& more) const;
 
   /// Whether the other queue, and each above it up to where the claimant's way joins, holds more
-  /// than its share, while all on the claimant's way hold less. For a turn all owe what they have
-  /// beyond their guarantees; for what is `guaranteed` to the claimant a turn shields nobody. Else
-  /// nobody owes `at_once`, in the scale's units, without which it would be further behind its
-  /// share than it is beyond it now: a wide job would go for a fraction of it.
-  bool owes(std::uint32_t other,
-            std::uint32_t claimant,
-            bool guaranteed,
-            std::int64_t at_once = 0) const;
+  /// than its share, while all on the claimant's way, up to what is guaranteed, hold less. For a
+  /// turn all owe what they have beyond their guarantees; for what is guaranteed to the claimant a
+  /// turn shields nobody. Else nobody owes `at_once`, in the scale's units, without which it would
+  /// be further behind its share than it is beyond it now: a wide job would go for a fraction of
+  /// it.
+  bool owes(std::uint32_t other, const QueueClaim& claim, std::int64_t at_once = 0) const;
 
-  /// Whether so much more is guaranteed to the queue, or to one above it.
-  bool guarantees(std::uint32_t queue, const QueueUse& more) const;
+  /// The lowest queue, it or one above it, to which so much more is guaranteed; 0: none.
+  std::uint32_t guaranteed(std::uint32_t queue, const QueueUse& more) const;
 
   /// From now on the queue comes first with so much, after guarantees.
   void give_turn(const QueueTurn& turn);
@@ -133,14 +143,19 @@ class QueueBooks {
   void load(ByteReader& in);
 
  private:
+  /// Whether it holds less than its share.
+  bool lacks(std::uint32_t queue) const { return used(queue) < shares_[queue] - slack(queue); }
+
+  bool would_cross(std::uint32_t queue, const QueueUse& more) const;
+
+  /// Whether it is `top` or stands below it.
+  bool is_below(std::uint32_t queue, std::uint32_t top) const;
+
   void note_touched(JobId id);
   void rebuild(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void forget(JobId id);
-  bool owes_itself(std::uint32_t queue,
-                   std::uint32_t claimant,
-                   bool guaranteed,
-                   std::int64_t at_once) const;
+  bool owes_itself(std::uint32_t queue, const QueueClaim& claim, std::int64_t at_once) const;
   void sum_wants(const ClusterView& view);
   void deal();
   void pass(Instant now);

@@ -154,11 +154,10 @@ bool QueueReclaim::quotas_allow(const Call& call, JobId id) {
   return call.view.quota_allows(id, devices);
 }
 
-bool QueueReclaim::claim(Call& call, std::uint32_t leaf, JobId id) {
-  const bool guaranteed = call.books.guarantees(leaf, gang_use(call.view, id));
+bool QueueReclaim::claim(Call& call, const QueueClaim& claim, JobId id) {
   const QueueRoom::Mark before = call.room.mark();
   std::vector<NodeCount> nodes;
-  if (!call.room.make_room(id, guaranteed, nodes)) {
+  if (!call.room.make_room(id, claim, nodes)) {
     call.room.undo(before);
     return false;
   }
@@ -166,9 +165,17 @@ bool QueueReclaim::claim(Call& call, std::uint32_t leaf, JobId id) {
   return true;
 }
 
+// From those first that have what a queue above the claimant may not hold beside it. What is
+// guaranteed is taken from others where they cannot give it.
+bool QueueReclaim::claim_share(Call& call, QueueClaim from, JobId id) {
+  if (claim(call, from, id)) return true;
+  if (from.guaranteed == 0 || from.top == 0) return false;
+  from.top = 0;
+  return claim(call, from, id);
+}
+
 // The turn is that of one job. Others of the queue get what its share leaves, as without it.
 void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) const {
-  const std::uint32_t top = call.books.lowest_full(leaf);
   int looked_at = 0;
   int passed_over = 0;
   call.books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
@@ -181,13 +188,15 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) const {
         call.room.starts().begin(), call.room.starts().end(), [&](const QueueRoom::Start& start) {
           return call.view.job(start.job).spec.roles.size() > 1;
         });
-    const bool allowed =
-        !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
-        (entry.job == turn_job_ || (top != leaf && call.books.stays_within(leaf, gang, top)));
+    QueueClaim from{leaf, call.books.claim_top(leaf, gang), call.books.guaranteed(leaf, gang)};
+    from.by_turn = entry.job == turn_job_;
+    const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
+                         (from.by_turn || from.top != leaf);
     if (!allowed) return ++looked_at < kLookedAt;
+    if (from.by_turn) from.top = 0;
     // Where there is room already, the policy sees to it.
     if (call.room.would_fit(call.view.job(entry.job))) return ++looked_at < kLookedAt;
-    if (!claim(call, leaf, entry.job)) ++looked_at;
+    if (!claim_share(call, from, entry.job)) ++looked_at;
     return looked_at < kLookedAt && !call.room.is_exhausted();
   });
 }
@@ -258,7 +267,7 @@ void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
     const std::uint32_t queue = call.books.job(victim.job).queue;
     const JobView job = call.view.job(victim.job);
     const std::int64_t unit = call.books.scale().dominant(replica_use(job));
-    while (missing >= unit && !victim.is_gone && call.books.owes(queue, leaf, false) &&
+    while (missing >= unit && !victim.is_gone && call.books.owes(queue, {leaf}) &&
            call.room.shrink_one(victim))
       missing -= unit;
   }
@@ -276,7 +285,7 @@ bool QueueReclaim::counts(const QueueBooks& books,
   for (std::uint32_t queue = two.queue; queue != 0; queue = books.tree().node(queue).parent)
     is_below = is_below || queue == block.queue;
   return is_below && (one.queue == two.queue ||
-                      (may_claim(books, one.queue) && books.owes(two.queue, one.queue, false)));
+                      (may_claim(books, one.queue) && books.owes(two.queue, {one.queue})));
 }
 
 // The one with the most replicas beyond its least; of equal ones the first to go.

@@ -66,7 +66,8 @@ class QueueReclaim {
                                      std::int64_t room);
   std::vector<QueueRoom::Victim> victims(const ClusterView& view, const QueueBooks& books) const;
   static bool quotas_allow(const Call& call, JobId id);
-  static bool claim(Call& call, std::uint32_t leaf, JobId id);
+  static bool claim(Call& call, const QueueClaim& claim, JobId id);
+  static bool claim_share(Call& call, QueueClaim from, JobId id);
   void claim_jobs(Call& call, std::uint32_t leaf) const;
   static std::int64_t free_for_growth(const Call& call, std::uint32_t leaf, std::int64_t enough);
   static void claim_growth(Call& call, std::uint32_t leaf);

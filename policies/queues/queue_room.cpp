@@ -59,18 +59,17 @@ bool QueueRoom::shrink_one(Victim& victim) {
 }
 
 bool QueueRoom::may_give(const Victim& victim,
-                         JobId id,
-                         bool guaranteed,
+                         const QueueClaim& claim,
                          std::int64_t at_once) const {
   return !victim.is_gone && !victim.is_moved &&
-         books_.owes(books_.job(victim.job).queue, books_.job(id).queue, guaranteed, at_once);
+         books_.owes(books_.job(victim.job).queue, claim, at_once);
 }
 
-bool QueueRoom::may_go(const Victim& victim, JobId id, bool guaranteed) const {
-  if (victim.is_kept && !guaranteed) return false;
+bool QueueRoom::may_go(const Victim& victim, const QueueClaim& claim) const {
+  if (victim.is_kept && claim.guaranteed == 0) return false;
   const JobView job = view_.job(victim.job);
   const QueueUse all = use_at(job.row, job.spec, victim.replicas);
-  return may_give(victim, id, guaranteed, books_.scale().dominant(all));
+  return may_give(victim, claim, books_.scale().dominant(all));
 }
 
 void QueueRoom::take_whole(Victim& victim) {
@@ -170,11 +169,11 @@ bool QueueRoom::place_again(Victim& victim) {
 }
 
 // The first job that makes room by itself: not the next to go, but the only one.
-bool QueueRoom::take_one(JobId id, bool guaranteed, std::vector<NodeCount>& nodes) {
+bool QueueRoom::take_one(JobId id, const QueueClaim& claim, std::vector<NodeCount>& nodes) {
   const JobView job = view_.job(id);
   for (Victim& victim : victims_) {
     if (is_exhausted()) return false;
-    if (!may_go(victim, id, guaranteed)) continue;
+    if (!may_go(victim, claim)) continue;
     const std::size_t mark = trial_.mark();
     const std::size_t held = books_.held();
     take_whole(victim);
@@ -186,16 +185,16 @@ bool QueueRoom::take_one(JobId id, bool guaranteed, std::vector<NodeCount>& node
   return false;
 }
 
-bool QueueRoom::make_room(JobId id, bool guaranteed, std::vector<NodeCount>& nodes) {
+bool QueueRoom::make_room(JobId id, const QueueClaim& claim, std::vector<NodeCount>& nodes) {
   const JobView job = view_.job(id);
   if (make_place(job, nodes)) return true;
   for (Victim& victim : victims_)
-    while (may_give(victim, id, guaranteed) && shrink_one(victim))
+    while (may_give(victim, claim) && shrink_one(victim))
       if (fits(job, nodes)) return true;
-  if (take_one(id, guaranteed, nodes)) return true;
+  if (take_one(id, claim, nodes)) return true;
   std::vector<std::size_t> taken;
   for (std::size_t i = 0; i < victims_.size() && !is_exhausted(); ++i) {
-    if (!may_go(victims_[i], id, guaranteed)) continue;
+    if (!may_go(victims_[i], claim)) continue;
     take_whole(victims_[i]);
     taken.push_back(i);
     if (!fits(job, nodes) && !make_place(job, nodes)) continue;

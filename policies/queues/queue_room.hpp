@@ -72,8 +72,8 @@ class QueueRoom {
 
   /// Takes from queues that owe the job's, by and by, until the job fits, and gives back what it
   /// does not need; its nodes are taken then. Where it returns false, what it took is for the
-  /// caller to undo. Jobs that others gave way to are taken only for what is `guaranteed`.
-  bool make_room(JobId id, bool guaranteed, std::vector<NodeCount>& nodes);
+  /// caller to undo. Jobs that others gave way to are taken only for what is guaranteed.
+  bool make_room(JobId id, const QueueClaim& claim, std::vector<NodeCount>& nodes);
 
   /// The job starts at its least size on these nodes, which were taken for it.
   void start(JobId id, std::vector<NodeCount> nodes);
@@ -83,14 +83,14 @@ class QueueRoom {
  private:
   static constexpr int kTriesMax = 2000;
 
-  bool may_give(const Victim& victim, JobId id, bool guaranteed, std::int64_t at_once = 0) const;
-  bool may_go(const Victim& victim, JobId id, bool guaranteed) const;
+  bool may_give(const Victim& victim, const QueueClaim& claim, std::int64_t at_once = 0) const;
+  bool may_go(const Victim& victim, const QueueClaim& claim) const;
   void take_whole(Victim& victim);
   bool put_back(Victim& victim);
   bool make_place(const JobView& job, std::vector<NodeCount>& nodes);
   bool clear_node(const JobView& job, std::vector<std::size_t>& moved);
   bool place_again(Victim& victim);
-  bool take_one(JobId id, bool guaranteed, std::vector<NodeCount>& nodes);
+  bool take_one(JobId id, const QueueClaim& claim, std::vector<NodeCount>& nodes);
 
   const ClusterView& view_;
   QueueBooks& books_;

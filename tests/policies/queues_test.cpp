@@ -17,63 +17,10 @@ namespace orrery {
 namespace {
 
 using testing::FakeCluster;
+using testing::in;
 using testing::job;
 using testing::JobBuilder;
-
-std::unique_ptr<Policy> queued(std::string_view name, const std::string& queues) {
-  return policies::make_policy(name, {.parameters = {{"queues", queues}}}).value();
-}
-
-JobBuilder in(const std::string& queue) { return job().group(queue).estimate(100'000); }
-
-class Queues : public ::testing::Test {
- protected:
-  Queues() { cluster_.add_nodes(2, 8); }
-
-  void use(std::string_view name, const std::string& queues) { policy_ = queued(name, queues); }
-
-  std::vector<JobId> submit(int n, const JobBuilder& builder) {
-    std::vector<JobId> out;
-    for (; n > 0; --n) {
-      out.push_back(cluster_.submit(builder));
-      cluster_.carry_out(cluster_.ask_allocate(*policy_, out.back()));
-    }
-    return out;
-  }
-
-  JobId submit_of(const std::string& user, const JobBuilder& builder) {
-    JobSpec spec = *builder.spec();
-    spec.name = user + ".job-" + std::to_string(++named_);
-    const JobId id = cluster_.submit(std::make_shared<const JobSpec>(spec));
-    cluster_.carry_out(cluster_.ask_allocate(*policy_, id));
-    return id;
-  }
-
-  void plan() {
-    for (int i = 0; i < 10; ++i) {
-      const Plan plan = cluster_.ask_optimize(*policy_);
-      if (plan.empty()) break;
-      cluster_.carry_out(plan);
-    }
-    EXPECT_THAT(cluster_.violations(), ::testing::IsEmpty());
-  }
-
-  void pass(std::int64_t seconds) {
-    cluster_.advance(seconds);
-    plan();
-  }
-
-  std::int32_t held(const std::string& group) const {
-    std::int32_t sum = 0;
-    for (const JobId id : cluster_.holding())
-      if (*cluster_.job(id).spec.group == group) sum += cluster_.row(id).devices_held;
-    return sum;
-  }
-
-  FakeCluster cluster_;
-  std::unique_ptr<Policy> policy_;
-  int named_ = 0;
-};
+using testing::Queues;
 
 TEST_F(Queues, ShareByWeightWhenBothAsk) {
   use("fifo", "a weight=3; b weight=1");
@@ -489,11 +436,12 @@ TEST_F(Queues, ATurnShieldsNothingFromWhatIsGuaranteedToOthers) {
   const std::uint32_t own = books.tree().queue_of("own");
   const std::uint32_t b = books.tree().queue_of("b");
   ASSERT_EQ(books.used(b), 12'000);
-  EXPECT_TRUE(books.owes(b, own, false));
+  EXPECT_TRUE(books.owes(b, {own}));
   books.give_turn({b, 16'000});
   EXPECT_EQ(books.share(b), 12'000);
-  EXPECT_FALSE(books.owes(b, own, false)) << "what it has for its turn";
-  EXPECT_TRUE(books.owes(b, own, true)) << "more than it is entitled to without";
+  EXPECT_FALSE(books.owes(b, {own})) << "what it has for its turn";
+  EXPECT_TRUE(books.owes(b, {.queue = own, .guaranteed = own}))
+      << "more than it is entitled to without";
 }
 
 TEST_F(Queues, TheMeanOfUseIsTheShareThoughJobsAreWide) {
