@@ -145,11 +145,18 @@ void QueueBooks::sum_wants(const ClusterView& view) {
   wants_ = loads_.wants(scale_, vain.found());
 }
 
+std::int64_t QueueBooks::credit(std::uint32_t queue) const {
+  return owed_[queue] / (tree_.spec().patience.ns / Duration::milliseconds(1).ns);
+}
+
+std::int64_t QueueBooks::missing(std::uint32_t queue) const {
+  return fair_[queue] + credit(queue) - used(queue);
+}
+
 void QueueBooks::deal() {
   fair_ = queue_shares(tree_, scale_, wants_, weights_);
   std::vector<std::int64_t> credits(tree_.size(), 0);
-  const std::int64_t span = tree_.spec().patience.ns / Duration::milliseconds(1).ns;
-  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) credits[queue] = owed_[queue] / span;
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) credits[queue] = credit(queue);
   shares_ = queue_shares(tree_, scale_, wants_, weights_, turn_, credits);
 }
 

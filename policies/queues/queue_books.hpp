@@ -90,6 +90,10 @@ class QueueBooks {
   /// Whether the queue holds more than it is entitled to.
   bool is_beyond(std::uint32_t queue) const { return used(queue) > shares_[queue] + slack(queue); }
 
+  /// What it should have more, or less, than it holds, with all that it is owed, in the scale's
+  /// units. Its share has that as far as the queues above leave it.
+  std::int64_t missing(std::uint32_t queue) const;
+
   /// What is guaranteed to it, in the scale's units.
   std::int64_t guarantee(std::uint32_t queue) const { return guarantees_[queue]; }
 
@@ -157,6 +161,7 @@ class QueueBooks {
   void forget(JobId id);
   bool owes_itself(std::uint32_t queue, const QueueClaim& claim, std::int64_t at_once) const;
   void sum_wants(const ClusterView& view);
+  std::int64_t credit(std::uint32_t queue) const;
   void deal();
   void pass(Instant now);
 

@@ -111,6 +111,9 @@ void QueueReclaim::track(const ClusterView& view, QueueBooks& books) {
     for (const JobId id : books.jobs(leaf).holding)
       since = std::max(since, view.row(id).allocated_at);
     if (view.now() - since < books.tree().spec().patience) continue;
+    // For less than half of the job others would go further behind than it is. What it misses adds
+    // up until it is owed that.
+    if (books.missing(leaf) < books.scale().dominant(gang_use(view, first)) / 2) continue;
     if (longest == 0 || since < behind_since_.at(longest)) longest = leaf;
   }
   if (longest == 0) return;
@@ -165,11 +168,12 @@ bool QueueReclaim::claim(Call& call, const QueueClaim& claim, JobId id) {
   return true;
 }
 
-// From those first that have what a queue above the claimant may not hold beside it. What is
-// guaranteed is taken from others where they cannot give it.
-bool QueueReclaim::claim_share(Call& call, QueueClaim from, JobId id) {
-  if (claim(call, from, id)) return true;
-  if (from.guaranteed == 0 || from.top == 0) return false;
+// From those first that owe it by their shares. What is guaranteed is then taken from others than
+// those below a queue that has its share, and for a turn from whom it may.
+bool QueueReclaim::claim_share(Call& call, QueueClaim from, JobId id, bool has_turn) {
+  if (from.top != from.queue && claim(call, from, id)) return true;
+  from.by_turn = has_turn;
+  if (!has_turn && (from.guaranteed == 0 || from.top == 0)) return false;
   from.top = 0;
   return claim(call, from, id);
 }
@@ -188,15 +192,15 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) const {
         call.room.starts().begin(), call.room.starts().end(), [&](const QueueRoom::Start& start) {
           return call.view.job(start.job).spec.roles.size() > 1;
         });
-    QueueClaim from{leaf, call.books.claim_top(leaf, gang), call.books.guaranteed(leaf, gang)};
-    from.by_turn = entry.job == turn_job_;
+    const QueueClaim from{
+        leaf, call.books.claim_top(leaf, gang), call.books.guaranteed(leaf, gang)};
+    const bool has_turn = entry.job == turn_job_;
     const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
-                         (from.by_turn || from.top != leaf);
+                         (has_turn || from.top != leaf);
     if (!allowed) return ++looked_at < kLookedAt;
-    if (from.by_turn) from.top = 0;
     // Where there is room already, the policy sees to it.
     if (call.room.would_fit(call.view.job(entry.job))) return ++looked_at < kLookedAt;
-    if (!claim_share(call, from, entry.job)) ++looked_at;
+    if (!claim_share(call, from, entry.job, has_turn)) ++looked_at;
     return looked_at < kLookedAt && !call.room.is_exhausted();
   });
 }

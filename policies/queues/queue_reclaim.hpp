@@ -67,7 +67,7 @@ class QueueReclaim {
   std::vector<QueueRoom::Victim> victims(const ClusterView& view, const QueueBooks& books) const;
   static bool quotas_allow(const Call& call, JobId id);
   static bool claim(Call& call, const QueueClaim& claim, JobId id);
-  static bool claim_share(Call& call, QueueClaim from, JobId id);
+  static bool claim_share(Call& call, QueueClaim from, JobId id, bool has_turn);
   void claim_jobs(Call& call, std::uint32_t leaf) const;
   static std::int64_t free_for_growth(const Call& call, std::uint32_t leaf, std::int64_t enough);
   static void claim_growth(Call& call, std::uint32_t leaf);

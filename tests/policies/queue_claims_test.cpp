@@ -65,5 +65,36 @@ TEST_F(QueueClaims, WhatIsGuaranteedComesFromOutsideWhereNoSiblingCanGiveIt) {
   EXPECT_EQ(held("other"), 2);
 }
 
+// In the first minute one queue held all, so that the team is owed a fraction for ever.
+TEST_F(QueueClaims, SiblingsThatHoldTheirSharesTakeNoTurnsForAFractionThatIsOwedAbove) {
+  on_one_node(4);
+  use("fifo", "other; team; a parent=team; b parent=team priority=2");
+  submit(4, in("other").preemptible());
+  submit(3, in("a").preemptible());
+  submit(1, in("b").preemptible());
+  pass_minutes(60);
+  const std::uint64_t before = cluster_.preemptions();
+  pass_minutes(24 * 60);
+  EXPECT_EQ(cluster_.preemptions(), before);
+  EXPECT_EQ(held("a"), 1);
+  EXPECT_EQ(held("b"), 1);
+  EXPECT_EQ(held("other"), 2);
+}
+
+// The queue above has less than half of what the job needs for both below it, and never more.
+TEST_F(QueueClaims, AJobWiderThanTheShareOfTheQueueAboveRunsInTurn) {
+  on_one_node(8);
+  use("fifo", "patience=600s; team; a parent=team; b parent=team; other weight=3");
+  submit(8, in("b").preemptible());
+  submit(8, in("other").preemptible());
+  const JobId wide = submit(1, in("a").devices(8).preemptible()).front();
+  int minutes = 0;
+  for (int minute = 0; minute < 1200; ++minute) {
+    pass(60);
+    minutes += cluster_.replicas(wide);
+  }
+  EXPECT_NEAR(minutes, 1200 / 8, 40) << "a half of a quarter of the time";
+}
+
 }  // namespace
 }  // namespace orrery

@@ -10,7 +10,7 @@
 #include "core/queues/queue_text.hpp"
 #include "policies/queues/queue_books.hpp"
 #include "policies/registry.hpp"
-#include "tests/policies/ask.hpp"
+#include "tests/policies/played_queues.hpp"
 #include "tests/support/fake_view.hpp"
 
 namespace orrery {
