@@ -13,7 +13,8 @@ bool QueueView::is_live(JobId id) const {
 std::int64_t QueueView::devices_usable() const {
   if (books_.scale().capacity.devices == 0) return whole().devices_usable();
   if (devices_ < 0) {
-    const std::int64_t share = std::max(books_.share(queue_), books_.used(queue_));
+    const std::int64_t free = borrows_ ? free_.free_thousandths() : 0;
+    const std::int64_t share = std::max(books_.share(queue_), books_.used(queue_) + free);
     // A job that is wider, or has no devices at all, must not look as if it could never run.
     devices_ = std::max<std::int64_t>(1, (share + 999) / 1000);
     jobs().waiting.for_each([&](const WaitEntry& entry) {

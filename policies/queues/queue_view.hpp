@@ -17,17 +17,19 @@ class QueueView final : public ForwardedView {
  public:
   using Allows = std::function<bool(JobId, std::int32_t devices)>;
 
-  /// All must outlive the view. `allows`: whether quotas and queues let a job hold so many devices
-  /// in all.
+  /// All must outlive the view. `borrows`: whether its jobs may start on what its share does not
+  /// cover. `allows`: whether quotas and queues let a job hold so many devices in all.
   QueueView(const ClusterView& whole,
             const QueueBooks& books,
             std::uint32_t queue,
             const FreeIndex& free,
+            bool borrows,
             Allows allows)
       : ForwardedView(whole),
         books_(books),
         queue_(queue),
         free_(free),
+        borrows_(borrows),
         allows_(std::move(allows)) {}
 
   const WaitQueue& waiting() const override { return jobs().waiting; }
@@ -38,8 +40,8 @@ class QueueView final : public ForwardedView {
 
   const FreeIndex& capacity() const override { return free_; }
 
-  /// Whole devices of what the queue is entitled to, or holds where that is more; as many as its
-  /// widest waiting job needs at least.
+  /// Whole devices of what the queue is entitled to, or holds where that is more, with what is free
+  /// where it borrows; as many as its widest waiting job needs at least.
   std::int64_t devices_usable() const override;
 
   bool quota_allows(JobId id, std::int32_t devices) const override { return allows_(id, devices); }
@@ -60,6 +62,7 @@ class QueueView final : public ForwardedView {
   const QueueBooks& books_;
   std::uint32_t queue_;
   const FreeIndex& free_;
+  bool borrows_;
   Allows allows_;
   mutable std::int64_t devices_ = -1;  ///< Of `devices_usable`; below 0: not counted yet.
 };

@@ -266,10 +266,15 @@ Plan Queued::ask(const ClusterView& view, const Question& question) {
   for (int round = is_growth(takeable) ? 0 : 1; true; ++round) {
     const QueueUse spared = round == 0 ? takeable : QueueUse{};
     narrow_ = round > 1;
-    const QueueView own(
-        view, books_, question.leaf, trial_.index(), [&](JobId id, std::int32_t devices) {
-          return quotas_allow(view, id, devices) && may_hold(view, question, spared, id, devices);
-        });
+    const QueueView own(view,
+                        books_,
+                        question.leaf,
+                        trial_.index(),
+                        question.borrows,
+                        [&](JobId id, std::int32_t devices) {
+                          return quotas_allow(view, id, devices) &&
+                                 may_hold(view, question, spared, id, devices);
+                        });
     Plan plan =
         question.job != nullptr ? policy.allocate(*question.job, own) : policy.optimize(own);
     books_.asked(question.leaf, true);

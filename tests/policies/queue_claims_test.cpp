@@ -96,5 +96,25 @@ TEST_F(QueueClaims, AJobWiderThanTheShareOfTheQueueAboveRunsInTurn) {
   EXPECT_NEAR(minutes, 1200 / 8, 40) << "a half of a quarter of the time";
 }
 
+class QueuesThatBorrow : public QueueClaims, public ::testing::WithParamInterface<const char*> {};
+
+// Some policies share out no more than what a queue is entitled to, holds, or needs for a job.
+TEST_P(QueuesThatBorrow, UseWhatNobodyElseCanUse) {
+  on_one_node(4);
+  use(GetParam(), "period=30s patience=18000s; a weight=3; b");
+  submit(1, in("b").replicas(2));
+  pass(30);
+  submit(1, in("a").replicas(3).preemptible());
+  pass(30);
+  submit(1, in("b").preemptible());
+  for (int i = 0; i < 12; ++i) pass(30);
+  EXPECT_EQ(held("b"), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies,
+    QueuesThatBorrow,
+    ::testing::Values("fifo", "fit", "elasticflow", "optimus", "tiresias", "shockwave"));
+
 }  // namespace
 }  // namespace orrery
