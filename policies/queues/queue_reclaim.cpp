@@ -184,8 +184,12 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) const {
   int passed_over = 0;
   call.books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
     const QueueUse gang = gang_use(call.view, entry.job);
-    if (!quotas_allow(call, entry.job) ||
-        call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang))
+    const auto block =
+        call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang);
+    // Others below the queue whose limit it is may have to give way to it.
+    const bool is_above =
+        block.has_value() && block->cause == QueueCause::Limit && block->queue != leaf;
+    if (!quotas_allow(call, entry.job) || (block.has_value() && !is_above))
       return ++passed_over < kPassedOver;
     const bool needs_rest = call.view.job(entry.job).spec.roles.size() > 1;
     const bool other_rest = std::any_of(
@@ -194,6 +198,7 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) const {
         });
     const QueueClaim from{
         leaf, call.books.claim_top(leaf, gang), call.books.guaranteed(leaf, gang)};
+    if (is_above && from.top == leaf) return ++passed_over < kPassedOver;
     const bool has_turn = entry.job == turn_job_;
     const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
                          (has_turn || from.top != leaf);

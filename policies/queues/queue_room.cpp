@@ -15,8 +15,14 @@ void QueueRoom::undo(const Mark& mark) {
   victims_ = mark.victims;
 }
 
+bool QueueRoom::limits_keep(JobId id) const {
+  const JobView job = view_.job(id);
+  const QueueUse gang = use_at(job.row, job.spec, job.row.min_replicas);
+  return books_.loads().block(books_.scale(), books_.job(id), gang).has_value();
+}
+
 bool QueueRoom::fits(const JobView& job, std::vector<NodeCount>& nodes) {
-  if (trial_.index().device_room() < job.row.gang_room()) return false;
+  if (trial_.index().device_room() < job.row.gang_room() || limits_keep(job.row.id)) return false;
   ++tries_;
   nodes.clear();
   return try_start(view_, job, job.row.min_replicas, trial_, &nodes);
@@ -81,13 +87,17 @@ void QueueRoom::take_whole(Victim& victim) {
   victim.is_gone = true;
 }
 
-// Takes in the trial exactly what the job held, or nothing.
-bool QueueRoom::put_back(Victim& victim) {
+// Takes in the trial exactly what the job held, unless it or a limit leaves the claimant no room.
+void QueueRoom::spare(Victim& victim, JobId claimant) {
   const JobView job = view_.job(victim.job);
-  if (!orrery::put_back(view_, {job.row, job.spec, victim.nodes}, trial_)) return false;
+  const std::size_t mark = trial_.mark();
+  const std::size_t held = books_.held();
+  if (!put_back(view_, {job.row, job.spec, victim.nodes}, trial_)) return;
   books_.hold(victim.job, use_at(job.row, job.spec, victim.replicas));
-  victim.is_gone = false;
-  return true;
+  victim.is_gone = limits_keep(claimant);
+  if (!victim.is_gone) return;
+  trial_.undo(mark);
+  books_.release(held);
 }
 
 // Where enough is free but in pieces: clears nodes, those first on which most is free, of small
@@ -96,7 +106,7 @@ bool QueueRoom::make_place(const JobView& job, std::vector<NodeCount>& nodes) {
   constexpr int kNodesMax = 16;
 
   if (job.row.demand.devices < 2 || !job.row.demand.share.is_whole() ||
-      trial_.index().device_room() < job.row.gang_room())
+      trial_.index().device_room() < job.row.gang_room() || limits_keep(job.row.id))
     return false;
   const Mark before = mark();
   std::vector<std::size_t> moved;
@@ -200,7 +210,7 @@ bool QueueRoom::make_room(JobId id, const QueueClaim& claim, std::vector<NodeCou
     if (!fits(job, nodes) && !make_place(job, nodes)) continue;
     // The last one made the difference; of the others, the last to go is the first to be spared.
     taken.pop_back();
-    for (; !taken.empty(); taken.pop_back()) put_back(victims_[taken.back()]);
+    for (; !taken.empty(); taken.pop_back()) spare(victims_[taken.back()], id);
     return true;
   }
   return false;

@@ -61,7 +61,7 @@ class QueueRoom {
 
   void undo(const Mark& mark);
 
-  /// Whether the waiting job fits; its nodes are taken then.
+  /// Whether the waiting job fits, and no limit keeps it; its nodes are taken then.
   bool fits(const JobView& job, std::vector<NodeCount>& nodes);
 
   /// Whether it would.
@@ -86,7 +86,8 @@ class QueueRoom {
   bool may_give(const Victim& victim, const QueueClaim& claim, std::int64_t at_once = 0) const;
   bool may_go(const Victim& victim, const QueueClaim& claim) const;
   void take_whole(Victim& victim);
-  bool put_back(Victim& victim);
+  bool limits_keep(JobId id) const;
+  void spare(Victim& victim, JobId claimant);
   bool make_place(const JobView& job, std::vector<NodeCount>& nodes);
   bool clear_node(const JobView& job, std::vector<std::size_t>& moved);
   bool place_again(Victim& victim);

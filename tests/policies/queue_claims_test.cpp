@@ -116,5 +116,32 @@ INSTANTIATE_TEST_SUITE_P(
     QueuesThatBorrow,
     ::testing::Values("fifo", "fit", "elasticflow", "optimus", "tiresias", "shockwave"));
 
+TEST_F(QueueClaims, WhatIsGuaranteedComesFromASiblingWhereALimitAboveKeepsIt) {
+  on_one_node(8);
+  use("las", "team guarantee=4 limit=4; a parent=team; b parent=team guarantee=2; other");
+  submit(4, in("a").preemptible());
+  submit(3, in("other").preemptible());
+  pass_minutes(2);
+  ASSERT_EQ(held("a"), 4);
+  submit(1, in("b").replicas(2).preemptible());
+  pass(60);
+  EXPECT_EQ(held("b"), 2);
+  EXPECT_EQ(held("a"), 2) << "one device is free, which the limit does not let the team have";
+  EXPECT_EQ(held("other"), 3) << "who cannot help";
+}
+
+TEST_F(QueueClaims, SharesBelowALimitAreTakenBack) {
+  on_one_node(8);
+  use("fifo", "team limit=4; a parent=team; b parent=team; other");
+  submit(4, in("a").preemptible());
+  submit(2, in("other").preemptible());
+  pass_minutes(2);
+  submit(4, in("b").preemptible());
+  pass_minutes(2);
+  EXPECT_EQ(held("a"), 2);
+  EXPECT_EQ(held("b"), 2);
+  EXPECT_EQ(held("other"), 2);
+}
+
 }  // namespace
 }  // namespace orrery
