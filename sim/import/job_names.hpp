@@ -18,6 +18,9 @@ class JobNames {
   /// name shows another.
   std::string name(std::string_view id, std::string& label);
 
+  /// No id gets this name, which is without its namespace.
+  void take(std::string_view name) { used_.emplace(name); }
+
  private:
   std::string numbered(const std::string& wanted);
 

@@ -44,6 +44,9 @@ class ModelWorld final : public World, private ClusterListener {
   /// Takes the name that a submission had in the workload's file; empty where it is the job's own.
   std::string take_label(std::uint64_t request) { return cluster_.take_label(request); }
 
+  /// As SimulatedCluster::workload_refused.
+  std::uint64_t workload_refused() const { return cluster_.workload_refused(); }
+
   /// Fault `index` of the scenario strikes at `at`, not before now.
   void strike(std::uint32_t index, Instant at) { cluster_.strike(index, at); }
 

@@ -168,6 +168,9 @@ class SimulatedCluster {
     return state_.jobs.erased() + submissions_.refused() < submissions_.submitted();
   }
 
+  /// Jobs of the workload, not those written in the scenario, that were refused so far.
+  std::uint64_t workload_refused() const { return submissions_.workload_refused(); }
+
   /// Takes the name that a submission had in the workload's file; empty where it is the job's own.
   std::string take_label(std::uint64_t request) { return submissions_.take_label(request); }
 

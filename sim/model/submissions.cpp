@@ -64,6 +64,10 @@ void Submissions::answer(const AnswerRequest& order) {
   unanswered_.erase(asked);
   if (!order.accepted) {
     ++refused_;
+    const bool written = std::ranges::any_of(
+        cluster_.scenario.jobs,
+        [&](const scenarios::ScenarioJob& each) { return each.spec.name == job.spec->name; });
+    if (!written) ++workload_refused_;
     cluster_.warn(order.message);
     return;
   }

@@ -42,6 +42,9 @@ class Submissions {
   /// Of these, the ones that were refused.
   std::uint64_t refused() const { return refused_; }
 
+  /// And of those the ones that are not written in the scenario.
+  std::uint64_t workload_refused() const { return workload_refused_; }
+
  private:
   ClusterState& cluster_;
   JobSource& source_;
@@ -50,6 +53,7 @@ class Submissions {
   std::map<std::uint64_t, std::string> labels_;   ///< By request, until taken.
   std::uint64_t submitted_ = 0;
   std::uint64_t refused_ = 0;
+  std::uint64_t workload_refused_ = 0;
   bool speaks_of_names_ = false;  ///< The scenario names jobs, so the table must know names.
 };
 

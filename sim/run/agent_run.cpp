@@ -224,7 +224,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                          run.follower().state().sequence.value,
                                          end,
                                          run.world().now());
-  report.summary.workload = workload.account();
+  report.summary.workload = workload.account_of_run(run.world().cluster().workload_refused());
   report.warnings = run.world().cluster().warnings();
   report.warnings.insert(report.warnings.end(), unwatched.begin(), unwatched.end());
   for (std::string& sentence : run.never_struck()) report.warnings.push_back(std::move(sentence));

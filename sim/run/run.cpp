@@ -168,7 +168,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   if (end == RunEnd::StoreFailed || end == RunEnd::Deposed) return driver.store_errors();
   RunReport report =
       account.close(scenario, policy, driver.chain(), driver.events(), end, world.now());
-  report.summary.workload = workload.account();
+  report.summary.workload = workload.account_of_run(world.workload_refused());
   report.warnings = world.warnings();
   report.warnings.insert(report.warnings.end(), unwatched.begin(), unwatched.end());
   for (std::string& sentence : watch.never_struck()) report.warnings.push_back(std::move(sentence));

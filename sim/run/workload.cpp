@@ -5,8 +5,10 @@
 #include "scenarios/language/spec/approximated.hpp"
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
+#include "sim/import/job_names.hpp"
 #include "sim/pollux/device_profiles.hpp"
 #include "sim/pollux/profiles.hpp"
+#include "sim/results/job_table.hpp"
 #include "sim/run/adaptive_source.hpp"
 #include "sim/run/job_parts.hpp"
 #include "sim/run/trace_jobs.hpp"
@@ -65,7 +67,7 @@ class PolluxSource final : public JobSource {
     const PolluxApplication& application = *profiled.first;
     ModelJob out;
     std::string label;
-    auto spec = training_job(job_name(job.name, label));
+    auto spec = training_job(names_.name(job.name, label));
     if (!label.empty()) out.label = label;
     spec->preemptible = true;
     spec->profile = job.application;
@@ -98,6 +100,7 @@ class PolluxSource final : public JobSource {
   std::int64_t devices_ = 0;
   std::size_t at_ = 0;
   SharedRoles roles_;
+  JobNames names_;
 };
 
 class GeneratedSource final : public JobSource {
@@ -143,6 +146,39 @@ class GeneratedSource final : public JobSource {
   SharedRoles roles_;
 };
 
+// The jobs of a workload beside those written in the scenario. The controller knows live jobs by
+// their names, so one that is called as a written one gets a number behind its name.
+class NumberedSource final : public JobSource {
+ public:
+  NumberedSource(const Scenario& scenario, std::unique_ptr<JobSource> jobs)
+      : jobs_(std::move(jobs)) {
+    for (const scenarios::ScenarioJob& job : scenario.jobs)
+      names_.take(display_name(job.spec.name));
+  }
+
+  std::optional<ModelJob> next() override {
+    std::optional<ModelJob> job = jobs_->next();
+    if (!job) return job;
+    std::string used_before;
+    std::string name = names_.name(display_name(job->spec->name), used_before);
+    if (used_before.empty()) return job;
+    // Where results show another name than the controller's they go on to do so.
+    if (job->label->empty()) ++shown_with_number_;
+    auto spec = std::make_shared<JobSpec>(*job->spec);
+    spec->name = std::move(name);
+    job->spec = std::move(spec);
+    return job;
+  }
+
+  /// Jobs so far of which results show the number.
+  std::uint64_t shown_with_number() const { return shown_with_number_; }
+
+ private:
+  std::unique_ptr<JobSource> jobs_;
+  JobNames names_;
+  std::uint64_t shown_with_number_ = 0;
+};
+
 // Two sources, merged by time; the first goes first on ties.
 class MergedSource final : public JobSource {
  public:
@@ -163,6 +199,15 @@ class MergedSource final : public JobSource {
   std::optional<ModelJob> next_a_;
   std::optional<ModelJob> next_b_;
 };
+
+void add_count(std::vector<ReasonCount>& to, std::string_view reason, std::uint64_t rows) {
+  if (rows == 0) return;
+  const auto known = std::ranges::find(to, reason, &ReasonCount::reason);
+  if (known == to.end())
+    to.push_back({std::string(reason), rows});
+  else
+    known->rows += rows;
+}
 
 }  // namespace
 
@@ -209,6 +254,7 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     if (!records) return records.errors();
     out.failures_ = std::move(*records);
   }
+  out.count_used_names(scenario);
   for (const scenarios::Approximated& each : scenarios::approximated(scenario))
     out.account_.notes.push_back(each.subject + ": " + each.sentence);
   return out;
@@ -284,24 +330,43 @@ std::vector<std::pair<Bundle, std::int64_t>> LoadedWorkload::filling(
   return out;
 }
 
+void LoadedWorkload::count_used_names(const Scenario& scenario) {
+  if (scenario.jobs.empty()) return;
+  std::unique_ptr<JobSource> jobs = play_workload(scenario, false);
+  if (!jobs) return;
+  NumberedSource numbered(scenario, std::move(jobs));
+  while (numbered.next()) continue;
+  add_count(account_.altered, to_string(TraceReason::NameUsedBefore), numbered.shown_with_number());
+}
+
+WorkloadAccount LoadedWorkload::account_of_run(std::uint64_t jobs_refused) const {
+  WorkloadAccount out = account_;
+  add_count(out.dropped, "refused at submission", jobs_refused);
+  return out;
+}
+
+std::unique_ptr<JobSource> LoadedWorkload::play_workload(const Scenario& scenario,
+                                                         bool tunes_batches) const {
+  if (std::holds_alternative<PolluxWorkload>(scenario.workload))
+    return std::make_unique<PolluxSource>(scenario, submissions_, applications_, tunes_batches);
+  if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload))
+    return play_adaptive(*shockwave, *adaptive_);
+  if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload))
+    return play_trace(scenario, *from, trace_, models_.speeds.get());
+  if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload))
+    return std::make_unique<GeneratedSource>(scenario, *generator);
+  if (imported_.any()) return imported_.play(scenario);
+  return nullptr;
+}
+
 std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario,
                                                 bool tunes_batches) const {
   auto written = std::make_unique<InlineSource>(scenario);
-  std::unique_ptr<JobSource> other;
-  if (std::holds_alternative<PolluxWorkload>(scenario.workload)) {
-    other = std::make_unique<PolluxSource>(scenario, submissions_, applications_, tunes_batches);
-  } else if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload)) {
-    other = play_adaptive(*shockwave, *adaptive_);
-  } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
-    other = play_trace(scenario, *from, trace_, models_.speeds.get());
-  } else if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload)) {
-    other = std::make_unique<GeneratedSource>(scenario, *generator);
-  } else if (imported_.any()) {
-    other = imported_.play(scenario);
-  }
+  std::unique_ptr<JobSource> other = play_workload(scenario, tunes_batches);
   if (!other) return written;
   if (scenario.jobs.empty()) return other;
-  return std::make_unique<MergedSource>(std::move(written), std::move(other));
+  return std::make_unique<MergedSource>(
+      std::move(written), std::make_unique<NumberedSource>(scenario, std::move(other)));
 }
 
 }  // namespace orrery::sim

@@ -25,7 +25,8 @@ class LoadedWorkload {
   /// Opens and reads what `scenario` names; all errors at once.
   static Result<LoadedWorkload> load(const scenarios::Scenario& scenario);
 
-  /// The jobs in order of submission, those written in the scenario included. `scenario` is the one
+  /// The jobs in order of submission, those written in the scenario included, each of a name of its
+  /// own: of the workload's, one whose name is written gets a number. `scenario` is the one
   /// that was loaded, except that its seed may differ; both outlive the source. `tunes_batches`:
   /// jobs of a Pollux workload choose their batch themselves (Policy::tunes_batches), and report
   /// what they measure.
@@ -54,6 +55,9 @@ class LoadedWorkload {
   /// What became of the files' rows.
   const WorkloadAccount& account() const { return account_; }
 
+  /// The same with the jobs that a run's controller refused as they were submitted.
+  WorkloadAccount account_of_run(std::uint64_t jobs_refused) const;
+
   /// What is known of how the jobs train: measured applications of a Pollux workload, profiles by
   /// epoch of a Shockwave one, speeds on each model of device of a trace that names their table.
   /// Policies may consult it.
@@ -62,6 +66,11 @@ class LoadedWorkload {
  private:
   Errors load_profiles(const scenarios::PolluxWorkload& pollux);
   Errors check_restarts(const scenarios::Scenario& scenario) const;
+  void count_used_names(const scenarios::Scenario& scenario);
+
+  /// The jobs that are not written in the scenario; null where it names none.
+  std::unique_ptr<JobSource> play_workload(const scenarios::Scenario& scenario,
+                                           bool tunes_batches) const;
 
   JobModels models_;
   ProfiledApplications applications_;

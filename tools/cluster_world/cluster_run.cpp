@@ -157,6 +157,8 @@ class ClusterRun final : private JournalObserver {
     return report;
   }
 
+  std::uint64_t workload_refused() const { return world_.workload_refused(); }
+
  private:
   static ClientOptions client_options(const ClusterAddresses& addresses) {
     ClientOptions out;
@@ -489,7 +491,7 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
   if (const Status same = run.compare_orders(); !same) return same.errors();
   if (!keep.empty()) keep_journal(addresses);
   sim::RunReport report = run.close(policy, *end);
-  report.summary.workload = workload.account();
+  report.summary.workload = workload.account_of_run(run.workload_refused());
   return report;
 }
 

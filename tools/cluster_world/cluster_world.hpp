@@ -74,6 +74,8 @@ class ClusterWorld final : private sim::ClusterListener {
   /// The name that a submission had in the workload's file.
   std::string take_label(std::uint64_t request) { return cluster_.take_label(request); }
 
+  std::uint64_t workload_refused() const { return cluster_.workload_refused(); }
+
   const std::vector<std::string>& warnings() const { return cluster_.warnings(); }
 
   const Errors& errors() const { return errors_; }
