@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/base/number_text.hpp"
+#include "core/base/plain_lines.hpp"
 #include "core/base/stream_text.hpp"
 
 namespace orrery::sim {
@@ -55,7 +56,7 @@ Errors read_table(const std::filesystem::path& file,
                   .file = table.file,
                   .message = "cannot be read, a readable file is needed; check the path"}};
   }
-  table.text = *std::move(read);
+  table.text = plain_lines(*std::move(read));
   Errors errors;
   const std::string_view text = table.text;
   int line_number = 0;

@@ -26,9 +26,10 @@ struct Table {
   Table& operator=(const Table&) = delete;
 };
 
-/// Reads `file` into `table`. The first line must name exactly `columns`, in their order, but for
-/// the last `optional` ones, which may all be missing; every other line must hold as many fields.
-/// Carriage returns and empty lines are dropped. All broken lines are reported together.
+/// Reads `file`, as `plain_lines` has it, into `table`. The first line must name exactly `columns`,
+/// in their order, but for the last `optional` ones, which may all be missing; every other line
+/// must hold as many fields. Carriage returns and empty lines are dropped. All broken lines are
+/// reported together.
 Errors read_table(const std::filesystem::path& file,
                   const std::vector<std::string_view>& columns,
                   Table& table,

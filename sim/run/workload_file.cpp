@@ -4,6 +4,8 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/plain_lines.hpp"
+
 namespace orrery::sim {
 
 Result<std::string> read_workload_file(const std::string& path, const std::string& key) {
@@ -18,7 +20,7 @@ Result<std::string> read_workload_file(const std::string& path, const std::strin
         key,
         "cannot be read, such a file is needed; check the path, or give another with --set " + key +
             "=PATH"};
-  return std::move(text).str();
+  return plain_lines(std::move(text).str());
 }
 
 }  // namespace orrery::sim

@@ -7,12 +7,30 @@
 
 namespace orrery::sim {
 
+bool split_csv(std::string_view line, std::vector<std::string_view>& fields) {
+  split(line, ',', fields);
+  for (std::string_view& field : fields) {
+    field = trimmed(field);
+    if (!field.starts_with('"')) continue;
+    if (field.size() < 2 || field.find('"', 1) != field.size() - 1) return false;
+    field = field.substr(1, field.size() - 2);
+  }
+  return true;
+}
+
+void refuse_quotes(std::size_t line, std::string_view row, TraceErrors& errors) {
+  errors.add(line,
+             "row",
+             "found " + quote_input(row) +
+                 ", in which double quotes stand around a comma or a quote, but such fields are "
+                 "not read; write the field without commas and quotes");
+}
+
 CsvRows::CsvRows(std::string_view text,
                  std::span<const CsvColumn> columns,
                  bool header,
                  TraceErrors& errors)
     : rest_(text), columns_(columns), errors_(errors) {
-  if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);  // A byte order mark.
   if (header) {
     read_header();
     return;
@@ -21,15 +39,15 @@ CsvRows::CsvRows(std::string_view text,
   for (std::size_t column = 0; column < columns.size(); ++column) place_.push_back(column);
 }
 
-void CsvRows::read_fields(std::string_view line) {
-  split(line, ',', fields_);
-  for (std::string_view& field : fields_) field = trimmed(field);
-}
-
 void CsvRows::read_header() {
   const std::string_view header = take_line(rest_);
   line_ = 1;
-  read_fields(header);
+  if (!split_csv(header, fields_)) {
+    refuse_quotes(line_, header, errors_);
+    place_.assign(columns_.size(), kAbsent);
+    rest_ = {};
+    return;
+  }
   width_ = fields_.size();
   bool whole = true;
   for (const CsvColumn& column : columns_) {
@@ -53,7 +71,10 @@ bool CsvRows::next() {
     ++line_;
     if (trimmed(row_).empty()) continue;
     ++rows_;
-    read_fields(row_);
+    if (!split_csv(row_, fields_)) {
+      refuse_quotes(line_, row_, errors_);
+      continue;
+    }
     if (fields_.size() == width_) return true;
     errors_.add_wrong_width(
         line_, fields_.size(), row_, "there are " + std::to_string(width_) + " columns");

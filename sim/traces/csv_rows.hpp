@@ -16,9 +16,17 @@ struct CsvColumn {
   bool needed = true;  ///< Otherwise its field is empty where the file has no such column.
 };
 
-/// Walks the rows of a file. Quotation is not supported: no public trace uses it. Blank lines are
-/// passed over; a row with another number of fields than there are columns is an error, and passed
-/// over too.
+/// The fields of `line` between commas, without blanks and double quotes around them. Quoted fields
+/// that hold a comma or a quote are not read: false where there is one, and the fields are of no
+/// use.
+bool split_csv(std::string_view line, std::vector<std::string_view>& fields);
+
+/// The error of a line of which `split_csv` was false.
+void refuse_quotes(std::size_t line, std::string_view row, TraceErrors& errors);
+
+/// Walks the rows of a file. Blank lines are passed over; a row with another number of fields than
+/// there are columns, or with quotes that `split_csv` does not read, is an error, and passed over
+/// too.
 class CsvRows {
  public:
   /// All three outlive the rows. With `header`, the first line names the columns, in any order and
@@ -52,7 +60,6 @@ class CsvRows {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
   void read_header();
-  void read_fields(std::string_view line);
 
   std::string_view rest_;
   std::span<const CsvColumn> columns_;

@@ -46,11 +46,16 @@ void split(std::string_view line, char separator, std::vector<std::string_view>&
   }
 }
 
+std::string line_without_quotes(std::string_view text) {
+  std::string line(take_line(text));
+  std::erase(line, '"');
+  return line;
+}
+
 bool header_has(std::string_view text, std::initializer_list<std::string_view> columns) {
-  const std::string_view header = take_line(text);
-  return std::ranges::all_of(columns, [&](std::string_view column) {
-    return header.find(column) != std::string_view::npos;
-  });
+  const std::string header = line_without_quotes(text);
+  return std::ranges::all_of(
+      columns, [&](std::string_view column) { return header.find(column) != std::string::npos; });
 }
 
 std::optional<double> number_in(std::string_view text) { return parsed_number<double>(text); }

@@ -23,7 +23,10 @@ std::string_view take_line(std::string_view& rest);
 /// The parts of `line` between separators, as they stand.
 void split(std::string_view line, char separator, std::vector<std::string_view>& parts);
 
-/// Whether the first line of `text` holds all of these columns.
+/// The first line of `text`, and in it no double quote.
+std::string line_without_quotes(std::string_view text);
+
+/// Whether the first line of `text`, without its quotes, holds all of these columns.
 bool header_has(std::string_view text, std::initializer_list<std::string_view> columns);
 
 /// Nanoseconds of a decimal number of seconds, exact to the ninth decimal (the rest is cut);

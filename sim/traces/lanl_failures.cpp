@@ -87,7 +87,6 @@ class LanlReader {
   explicit LanlReader(std::string_view file) : errors_(file) { records_.file = file; }
 
   Result<LanlRecords> read(std::string_view text) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // A byte order mark.
     if (read_header(take_line(text)))
       for (line_ = 2; !text.empty(); ++line_) read_row(take_line(text));
     if (!errors_.empty()) return errors_.take();
@@ -237,7 +236,6 @@ Result<LanlRecords> parse_lanl_failures(std::string_view text, std::string_view 
 }
 
 bool looks_like_lanl(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const std::string_view header = text.substr(0, text.find('\n'));
   return trimmed(header).starts_with("System,") && header.find("Prob Started") != header.npos;
 }

@@ -160,7 +160,7 @@ std::string cluster_yaml(const NodeList& list) {
 }
 
 bool looks_like_openb_nodes(std::string_view text) {
-  return take_line(text).starts_with("sn,cpu_milli,memory_mib,gpu");
+  return line_without_quotes(text).starts_with("sn,cpu_milli,memory_mib,gpu");
 }
 
 Result<NodeList> parse_openb_nodes(std::string_view text, std::string_view file_name) {
@@ -175,10 +175,10 @@ Result<NodeList> parse_openb_nodes(std::string_view text, std::string_view file_
 }
 
 bool looks_like_pai_machines(std::string_view text) {
-  const std::string_view line = take_line(text);
+  const std::string line = line_without_quotes(text);
   if (std::count(line.begin(), line.end(), ',') != 4) return false;
   for (const std::string_view model : {",CPU,", ",MISC,", ",T4,", ",P100,", ",V100,", ",V100M32,"})
-    if (line.find(model) != std::string_view::npos) return true;
+    if (line.find(model) != std::string::npos) return true;
   return false;
 }
 

@@ -235,10 +235,10 @@ class PaiReader {
 }  // namespace
 
 bool looks_like_pai_jobs(std::string_view text) {
-  const std::string_view line = take_line(text);
+  const std::string line = line_without_quotes(text);
   if (std::count(line.begin(), line.end(), ',') != 5) return false;
   for (const std::string_view status : {",Terminated,", ",Failed,", ",Running,", ",Waiting,"})
-    if (line.find(status) != std::string_view::npos) return true;
+    if (line.find(status) != std::string::npos) return true;
   return false;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/traces/csv_rows.hpp"
 #include "sim/traces/fields.hpp"
 
 namespace orrery::sim {
@@ -30,7 +31,6 @@ class PhillyCsvReader {
   }
 
   Result<Trace> read(std::string_view text) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // A byte order mark.
     if (read_header(take_line(text))) {
       // A line of the extract has about 42 bytes.
       jobs_.reserve(text.size() / 40);
@@ -44,7 +44,10 @@ class PhillyCsvReader {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
   bool read_header(std::string_view line) {
-    split(line, ',', fields_);
+    if (!split_csv(line, fields_)) {
+      refuse_quotes(1, line, errors_);
+      return false;
+    }
     width_ = fields_.size();
     for (std::size_t column = 0; column < kColumns; ++column) {
       const auto found = std::find(fields_.begin(), fields_.end(), kColumnNames[column]);
@@ -85,7 +88,10 @@ class PhillyCsvReader {
 
   /// Fills `fields_` with views of the row's fields.
   bool split_row(std::string_view line) {
-    split(line, ',', fields_);
+    if (!split_csv(line, fields_)) {
+      refuse_quotes(line_, line, errors_);
+      return false;
+    }
     if (fields_.size() == width_) return true;
     errors_.add_wrong_width(
         line_, fields_.size(), line, "the header names " + std::to_string(width_));
@@ -110,13 +116,12 @@ class PhillyCsvReader {
 
   std::optional<double> read_duration() {
     const auto duration_s = number_in(field(Column::Duration));
-    if (duration_s && *duration_s > 0.0 && *duration_s <= kTraceDurationMax.in_seconds())
+    if (duration_s && *duration_s >= 0.0 && *duration_s <= kTraceDurationMax.in_seconds())
       return duration_s;
     errors_.add(line_,
                 "duration",
                 "found " + quote_input(field(Column::Duration)) +
-                    ", but seconds above 0 and below 100 years are needed; correct or delete the "
-                    "line");
+                    ", but seconds from 0 to 100 years are needed; correct or delete the line");
     return std::nullopt;
   }
 

@@ -60,6 +60,7 @@ class LogHandler : public TraceJsonHandler {
   }
 
   bool key(string_t& name) override {
+    note(':', name);
     key_ = std::move(name);
     return true;
   }
@@ -109,25 +110,38 @@ class LogHandler : public TraceJsonHandler {
     return Place::Skipped;
   }
 
+  /// What the record holds, piece by piece: records that hold the same are duplicates.
+  void note(char kind, std::string_view text) {
+    content_.update(static_cast<std::uint64_t>(static_cast<unsigned char>(kind)));
+    content_.update(static_cast<std::uint64_t>(text.size()));
+    content_.update(text);
+  }
+
   void open(bool object) {
     const Place next = opened(object);
     if (next == Place::Job) {
       job_ = RawJob{};
       job_.line = line_;
+      content_ = Digester{};
     } else if (next == Place::Attempt) {
       job_.attempts.emplace_back();
     }
     places_.push_back(next);
+    note(object ? '{' : '[', {});
   }
 
   void close() {
     const Place closed = place();
     places_.pop_back();
-    if (closed == Place::Job) builder_.add(job_);
+    note('}', {});
+    if (closed != Place::Job) return;
+    job_.content = content_.finish();
+    builder_.add(job_);
   }
 
   /// A string, or anything else, described by `what`.
   bool value(std::optional<std::string> text, const std::string& what) {
+    note(text ? '"' : '=', text ? *text : what);
     switch (place()) {
       case Place::Job:
       case Place::Attempt:
@@ -203,6 +217,7 @@ class LogHandler : public TraceJsonHandler {
 
   PhillyJobBuilder& builder_;
   RawJob job_;
+  Digester content_;  ///< Of the present record.
   std::string key_;
   std::vector<Place> places_;
 };

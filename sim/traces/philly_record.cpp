@@ -90,14 +90,16 @@ int PhillyJobBuilder::size(const RawJob& raw) {
   return gpus;
 }
 
-std::optional<std::string> PhillyJobBuilder::unique_name(const std::string& id) {
+std::optional<std::string> PhillyJobBuilder::unique_name(const RawJob& raw) {
+  const std::string& id = raw.id.text;
+  const bool repeated = !records_.insert(raw.content).second;
   const auto [known, is_new] = numbers_.try_emplace(id, 2);
   if (is_new && !made_.contains(id)) return id;
-  if (!is_new && options_.duplicates == OddRows::Drop) {
+  if (repeated && options_.duplicates == OddRows::Drop) {
     report_.count(TraceReason::ExactDuplicate, TraceAction::Dropped);
     return std::nullopt;
   }
-  report_.count(is_new ? TraceReason::NameUsedBefore : TraceReason::ExactDuplicate,
+  report_.count(repeated ? TraceReason::ExactDuplicate : TraceReason::NameUsedBefore,
                 TraceAction::Altered);
   std::string name;
   do {
@@ -130,7 +132,7 @@ void PhillyJobBuilder::add(const RawJob& raw) {
   const Run ran = run(raw, subject, odd);
   if (raw.id.text.empty() || !submit || !ended || ran.broken) return;
 
-  const auto name = unique_name(raw.id.text);
+  const auto name = unique_name(raw);
   if (!name) return;
   if (raw.attempts.empty()) {
     report_.count(TraceReason::NeverStarted, TraceAction::Dropped);

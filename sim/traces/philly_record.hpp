@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/digest.hpp"
 #include "sim/traces/trace.hpp"
 
 namespace orrery::sim {
@@ -37,6 +39,7 @@ struct RawJob {
   Located user;
   Located submitted;
   std::vector<RawAttempt> attempts;
+  Digest content;  ///< Of all keys and values of the record, those that are not ours included.
 };
 
 /// Turns raw records into jobs and keeps the account.
@@ -78,7 +81,7 @@ class PhillyJobBuilder {
   std::optional<TraceStatus> status(const RawJob& raw, const std::string& subject);
   Run run(const RawJob& raw, const std::string& subject, OddHours& odd);
   int size(const RawJob& raw);
-  std::optional<std::string> unique_name(const std::string& id);
+  std::optional<std::string> unique_name(const RawJob& raw);
   bool drops(TraceReason reason, OddRows choice);
 
   const TraceOptions& options_;
@@ -89,6 +92,7 @@ class PhillyJobBuilder {
   // The next number behind each id, and the names with one; looked up, never walked.
   std::unordered_map<std::string, int> numbers_;
   std::unordered_set<std::string> made_;
+  std::set<Digest> records_;
   Instant last_mentioned_;
 };
 

@@ -1,6 +1,8 @@
 #include "sim/traces/swf.hpp"
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,12 +64,49 @@ std::vector<std::string_view> words(std::string_view line) {
   }
 }
 
+/// Word `index` of a line, from 0; empty where there are fewer.
+std::string_view word_at(std::string_view line, std::size_t index) {
+  while (true) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    line.remove_prefix(first);
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    if (index-- == 0) return line.substr(0, end);
+    line.remove_prefix(end);
+  }
+}
+
+/// Whether a line of this status is a stretch of a job that was interrupted, which has a line of
+/// its own as a whole.
+bool is_part(double status) { return status == 2 || status == 3 || status == 4; }
+
+/// Jobs of which `text` holds both: stretches, and the line that sums them up.
+std::set<double> jobs_in_parts(std::string_view text) {
+  const auto ids = [text](auto takes) {
+    std::set<double> out;
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = take_line(rest);
+      const auto status = number_in(word_at(line, Status));
+      if (!status || trimmed(line).starts_with(';')) continue;
+      const auto id = number_in(word_at(line, Id));
+      if (id && *id >= 0 && takes(*id, *status)) out.insert(*id);
+    }
+    return out;
+  };
+  const std::set<double> parts = ids([](double, double status) { return is_part(status); });
+  if (parts.empty()) return parts;
+  return ids([&](double id, double status) {
+    return (status == 0 || status == 1 || status == 5) && parts.contains(id);
+  });
+}
+
 class SwfReader {
  public:
   SwfReader(std::string_view file, const TraceOptions& options)
       : builder_(file, "swf", options), fields_(builder_.errors()) {}
 
   Result<Trace> read(std::string_view text) {
+    in_parts_ = jobs_in_parts(text);
     for (std::size_t line = 1; !text.empty(); ++line) {
       const std::string_view row = take_line(text);
       const std::string_view content = trimmed(row);
@@ -100,6 +139,8 @@ class SwfReader {
     for (std::size_t field = 0; field < kWidth; ++field)
       values_[field] = fields_.number(kNames[field], fields_words_[field], -kNumberMax, kNumberMax);
     if (!fields_.ok()) return;
+    if (is_part(values_[Status]) && in_parts_.contains(values_[Id]))
+      return builder_.drop(TraceReason::PartOfJob);
     if (values_[Submit] < 0) return builder_.drop(TraceReason::NoSubmitTime);
     if (values_[Run] < 0) return builder_.drop(TraceReason::NoRunTime);
     const bool asked = values_[AskedProcessors] > 0;
@@ -154,6 +195,7 @@ class SwfReader {
   TraceBuilder builder_;
   FieldReader fields_;
   Instant start_;
+  std::set<double> in_parts_;
   std::vector<std::string_view> fields_words_;
   std::array<double, kWidth> values_{};
 };

@@ -25,6 +25,8 @@ bool looks_like_swf(std::string_view text);
 ///     15 queue            `kind`
 ///     16 partition        `vc`
 ///
+/// Lines of status 2, 3 and 4 are stretches of an interrupted job: dropped where a line of the same
+/// id has status 0, 1 or 5 and so is the whole job, else jobs of their own.
 /// The other fields are checked to be numbers and not used. Rows need not be sorted.
 Result<Trace> parse_swf(std::string_view text,
                         std::string_view file_name,

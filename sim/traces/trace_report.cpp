@@ -62,6 +62,8 @@ std::string_view to_string(TraceReason reason) {
       return "no job";
     case TraceReason::TooLong:
       return "longer than 100 years";
+    case TraceReason::PartOfJob:
+      return "part of a job";
   }
   return "";
 }

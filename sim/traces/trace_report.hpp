@@ -14,7 +14,7 @@ namespace orrery::sim {
 
 /// Why a row of a trace is mentioned in its report.
 enum class TraceReason {
-  ExactDuplicate,   ///< Equal to an earlier row in every column (CSV) or of the same id (JSON).
+  ExactDuplicate,   ///< Equal to an earlier row in every column (CSV) and every value (JSON).
   AmbiguousHour,    ///< A time within the hour that the clock passed twice; taken as the first.
   SkippedHour,      ///< A time that the clock left out; read by the offset before the change.
   NeverStarted,     ///< No attempt: neither size nor duration is known.
@@ -35,9 +35,10 @@ enum class TraceReason {
   NoTasks,          ///< A job that no row of the task table belongs to.
   NoJob,            ///< A row of another table whose job is not in the trace.
   TooLong,          ///< Waited or ran for more than `kTraceDurationMax`; taken as that.
+  PartOfJob,        ///< A stretch of a job that was interrupted; another row is the whole job.
 };
 
-inline constexpr std::size_t kTraceReasons = 21;
+inline constexpr std::size_t kTraceReasons = 22;
 
 std::string_view to_string(TraceReason reason);
 

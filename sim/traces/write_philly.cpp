@@ -30,11 +30,16 @@ void note_philly_losses(const TraceJob& job, std::size_t line, TraceLosses& loss
   losses.note("recorded times in the queue", job.waited.has_value());
 }
 
-/// A name of a virtual cluster that does not end its field.
+/// A name of a virtual cluster that does not end its field, and is read back whole.
 std::string cell(std::string_view text) {
   std::string out(text);
   std::replace_if(
-      out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c == ','; }, '_');
+      out.begin(),
+      out.end(),
+      [](unsigned char c) { return c < 0x20 || c == ',' || c == '"'; },
+      '_');
+  if (out.starts_with(' ')) out.front() = '_';
+  if (out.ends_with(' ')) out.back() = '_';
   return out;
 }
 
@@ -64,7 +69,7 @@ TraceText write_philly(const Trace& trace) {
     const auto back = parse_local_time(wall, TraceZone::PacificTime);
     losses.note("which passing of an hour that the clock repeated",
                 back && submit - back->at >= Duration::seconds(1));
-    losses.note("commas in names of virtual clusters", vc != job.vc);
+    losses.note("commas, quotes and outer blanks in names of virtual clusters", vc != job.vc);
     out.text += wall + "," + seconds_text(job.duration.ns) + "," + std::to_string(job.gpus) + "," +
                 gpu_time_text(job) + "," + vc + "\n";
   }

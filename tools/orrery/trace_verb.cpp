@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/base/plain_lines.hpp"
 #include "sim/import/batsim_trace.hpp"
 #include "sim/import/elastisim_file.hpp"
 #include "sim/traces/formats.hpp"
@@ -26,6 +27,12 @@ namespace {
 ExitCode refuse(const Errors& errors, Console& console) {
   console.errors(errors);
   return ExitCode::BadInput;
+}
+
+Result<std::string> read_trace_file(const std::string& path) {
+  Result<std::string> text = read_input(path);
+  if (text) *text = plain_lines(*std::move(text));
+  return text;
 }
 
 /// Prints `value`, which has text() and write(json).
@@ -188,14 +195,14 @@ Result<sim::Trace> read_jobs(const std::string& path,
       std::move(text),
       arguments.value("--throughputs").value_or(""),
       options,
-      [](const std::string& file, std::string_view) { return read_input(file); });
+      [](const std::string& file, std::string_view) { return read_trace_file(file); });
 }
 
 }  // namespace
 
 ExitCode run_trace_info(const Arguments& arguments, Console& console) {
   const std::string& path = arguments.operands().front();
-  auto text = read_input(path);
+  auto text = read_trace_file(path);
   if (!text) return refuse(text.errors(), console);
   const std::string format = arguments.value("--format").value_or("");
   if (const auto done = describe_other(format, *text, path, arguments, console)) return *done;
@@ -263,7 +270,7 @@ ExitCode run_trace_convert(const Arguments& arguments, Console& console) {
   if (const auto out = arguments.value("--out"))
     if (const Status kept = keeps_inputs(*out, {path}); !kept)
       return refuse(kept.errors(), console);
-  auto text = read_input(path);
+  auto text = read_trace_file(path);
   if (!text) return refuse(text.errors(), console);
   if (*name == "cluster") return convert_nodes(path, *text, arguments, console);
   const auto trace = read_jobs(path, std::move(*text), arguments);

@@ -109,6 +109,13 @@ TEST_F(PolluxImporter, NamesEveryBrokenLine) {
                           "least 0; mend or remove the line"));
 }
 
+TEST_F(PolluxImporter, ReadsFilesWithAByteOrderMarkAndLinesOfOldMacs) {
+  write("toy/scalability.csv",
+        "\xef\xbb\xbfnum_nodes,num_replicas,local_bsz,step_time,sync_time\r"
+        "6,6,8,0.9,0.4\r6,6,16,1.2,0.4\r");
+  EXPECT_THAT(profile_errors(), ElementsAre());
+}
+
 TEST_F(PolluxImporter, RefusesAnotherHeader) {
   write("toy/scalability.csv", "nodes,replicas\n1,2\n");
   EXPECT_THAT(profile_errors(),

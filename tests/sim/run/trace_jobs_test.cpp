@@ -196,16 +196,21 @@ std::map<std::string, std::string> samples() {
   };
 }
 
-TEST(TraceWorkloads, EveryFormatRuns) {
-  const Folder folder;
+/// Writes the tables beside the samples; the path of the speeds.
+std::string write_tables(const Folder& folder) {
   folder.write("pai_task_table.csv",
                "jobA,ps,1,Terminated,1000,1400,600,29.3,,\n"
                "jobA,worker,2,Terminated,1004,1400,400,14.6,50,T4\n"
                "jobB,worker,1,Failed,1012,1025,600,29.3,25,MISC\n"
                "jobC,worker,2,Terminated,1100,1120,800,58.6,100,V100\n"
                "jobD,worker,1,Running,1100,,800,58.6,100,V100\n");
-  const std::string speeds = folder.write(
-      "speeds.json", "{\"v100\": {\"('A', 1)\": {\"null\": 4}, \"('A', 2)\": {\"null\": 8}}}");
+  return folder.write("speeds.json",
+                      "{\"v100\": {\"('A', 1)\": {\"null\": 4}, \"('A', 2)\": {\"null\": 8}}}");
+}
+
+TEST(TraceWorkloads, EveryFormatRuns) {
+  const Folder folder;
+  const std::string speeds = write_tables(folder);
   for (const auto& [format, text] : samples()) {
     const std::string file = folder.write(format + ".trace", text);
     const Scenario scenario =
@@ -225,6 +230,27 @@ TEST(TraceWorkloads, EveryFormatOfTheLanguageIsRead) {
     if (format.name == "philly-json") continue;
     EXPECT_TRUE(samples().contains(std::string(format.name)))
         << format.name << " is run by no test";
+  }
+}
+
+TEST(TraceWorkloads, AByteOrderMarkAndLinesOfOldMacsCostNoJob) {
+  const Folder folder;
+  const std::string speeds = write_tables(folder);
+  for (const auto& [format, text] : samples()) {
+    const auto jobs_of = [&](const std::string& written) {
+      const Scenario scenario =
+          on_mixed_cluster("{format: " + format + ", file: " + folder.write("f", written) +
+                           (format == "gavel" ? ", throughputs: " + speeds : "") + "}\n");
+      WorkloadAccount account;
+      const auto trace = load_trace(scenario, std::get<TraceWorkload>(scenario.workload), account);
+      EXPECT_TRUE(trace) << format << ": " << trace.errors().front().text();
+      return trace ? trace->report.text() : "";
+    };
+    const std::string plain = jobs_of(text);
+    EXPECT_EQ(jobs_of("\xef\xbb\xbf" + text), plain);
+    std::string old = text;
+    std::ranges::replace(old, '\n', '\r');
+    EXPECT_EQ(jobs_of(old), plain);
   }
 }
 

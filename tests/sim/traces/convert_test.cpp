@@ -176,7 +176,7 @@ TEST(TraceConversion, NothingIsLostThatIsNotSaid) {
         spare("names of kinds", &TraceJob::kind);
         spare("users", &TraceJob::user);
         spare("names of users", &TraceJob::user);
-        spare("commas in names of virtual clusters", &TraceJob::vc);
+        spare("commas, quotes and outer blanks in names of virtual clusters", &TraceJob::vc);
         spare("names of virtual clusters", &TraceJob::vc);
         spare("how jobs ended", &TraceJob::status);
         spare("that the end is unknown", &TraceJob::censored);

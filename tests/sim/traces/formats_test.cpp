@@ -38,6 +38,30 @@ TEST(TraceFormats, EachIsRecognisedByHowItBegins) {
   EXPECT_EQ(recognised(""), "");
 }
 
+TEST(TraceFormats, QuotedHeadersAreRecognisedAndQuotedFieldsRead) {
+  const std::string header = "\"name\",\"submit_s\",\"duration_s\",\"gpus\"\n";
+  EXPECT_EQ(recognised(header), "orrery");
+  EXPECT_EQ(recognised("\"name\",\"cpu_milli\",\"memory_mib\",\"num_gpu\",\"gpu_milli\"\n"),
+            "openb");
+  EXPECT_EQ(recognised("\"jobA\",\"i1\",\"u1\",\"Terminated\",\"1000.0\",\"1400.0\"\n"), "pai");
+  const TraceFormat& orrery = *find_trace_format("orrery");
+  const auto read = [&](const std::string& rows) {
+    return read_trace(orrery, "t.csv", header + rows, "", {}, {});
+  };
+  const auto trace = read("\"a\",\"5\", \"10\" ,1\nb,6,10,\"2\"\n");
+  expect_accounted(trace);
+  ASSERT_EQ(trace->jobs.size(), 2U);
+  EXPECT_EQ(trace->jobs[0].name, "a");
+  EXPECT_EQ(trace->jobs[1].gpus, 2);
+  for (const std::string row : {"\"a,b\",5,10,1\n", "\"a\"\"b\",5,10,1\n", "\"a,5,10,1\n"}) {
+    const auto refused = read(row);
+    ASSERT_FALSE(refused.has_value()) << row;
+    ASSERT_EQ(refused.errors().size(), 1U);
+    EXPECT_NE(refused.errors()[0].text().find("in which double quotes"), std::string::npos);
+    EXPECT_EQ(refused.errors()[0].line, 2);
+  }
+}
+
 TEST(TraceFormats, NamesAreUniqueAndFound) {
   std::set<std::string_view> names;
   for (const TraceFormat& format : trace_formats()) {

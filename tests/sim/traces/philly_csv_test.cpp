@@ -85,6 +85,20 @@ TEST(PhillyCsv, EveryRowIsAJobOrCountedAsDropped) {
   EXPECT_EQ(all->report.counted(TraceReason::ZeroGpus, TraceAction::Kept), 1U);
 }
 
+TEST(PhillyCsv, NoDurationIsASecondAndBlanksAndQuotesAroundFieldsGo) {
+  const auto trace = parse_philly_csv(
+      "\"timestamp\", duration,num_gpus ,\"gpu_time\",cluster\n"
+      "2017-10-09 07:01:55, 0, 1,0,\"a\"\n\"2017-10-09 07:01:56\",6,\"2\", 12 , b\n",
+      "philly.csv");
+  ASSERT_TRUE(trace.has_value()) << trace.errors()[0].text();
+  ASSERT_THAT(trace->jobs, SizeIs(2));
+  EXPECT_EQ(trace->jobs[0].duration, Duration::seconds(1));
+  EXPECT_EQ(trace->jobs[0].vc, "a");
+  EXPECT_EQ(trace->jobs[1].gpus, 2);
+  EXPECT_EQ(trace->jobs[1].vc, "b");
+  EXPECT_EQ(trace->report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
+}
+
 TEST(PhillyCsv, EveryBrokenLineIsReportedWithItsNumberAtOnce) {
   const auto trace = parse_csv(
       "2017-10-09 07:01:55,66.0,1,66.0,a\n"
@@ -100,8 +114,8 @@ TEST(PhillyCsv, EveryBrokenLineIsReportedWithItsNumberAtOnce) {
             "philly.csv:3: timestamp: found '2017-10-39 07:01:55', but a date and time of the "
             "calendar is needed; write it as 2017-10-09 07:01:55");
   EXPECT_EQ(trace.errors()[1].text(),
-            "philly.csv:4: duration: found '-1', but seconds above 0 and below 100 years are "
-            "needed; correct or delete the line");
+            "philly.csv:4: duration: found '-1', but seconds from 0 to 100 years are needed; "
+            "correct or delete the line");
   EXPECT_THAT(trace.errors()[2].text(), HasSubstr("philly.csv:5: num_gpus: found '1.5'"));
   EXPECT_THAT(trace.errors()[3].text(), HasSubstr("philly.csv:6: row: found 3 fields"));
   EXPECT_THAT(trace.errors()[4].text(),

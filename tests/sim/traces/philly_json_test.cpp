@@ -106,7 +106,28 @@ TEST(PhillyJson, SizesThatDifferAndIdsThatRepeatAreMended) {
   EXPECT_EQ(trace->jobs[1].name, "x-2");
   EXPECT_EQ(trace->jobs[1].duration, Duration::seconds(1));
   EXPECT_EQ(trace->report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
-  EXPECT_THAT(parse_json(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(1));
+  EXPECT_EQ(trace->report.counted(TraceReason::NameUsedBefore, TraceAction::Altered), 1U);
+  EXPECT_THAT(parse_json(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(2))
+      << "only their ids are equal";
+}
+
+TEST(PhillyJson, OnlyRecordsThatAreEqualInEverythingAreDuplicates) {
+  const std::string run =
+      "[" + attempt("\"2017-10-07 02:10:00\"", "\"2017-10-07 02:20:00\"", "\"g\"") + "]";
+  std::string other = record("x", run);
+  other.insert(other.rfind('}'), ",\"queue\":\"late\"");
+  std::string spaced = record("x", run);
+  spaced.insert(spaced.find('{') + 1, " \n ");
+  const std::string text = "[" + record("x", run) + "," + other + "," + spaced + "]";
+  const auto kept = parse_json(text);
+  ASSERT_TRUE(kept.has_value()) << kept.errors()[0].text();
+  EXPECT_THAT(kept->jobs, SizeIs(3));
+  EXPECT_EQ(kept->report.counted(TraceReason::NameUsedBefore, TraceAction::Altered), 1U);
+  EXPECT_EQ(kept->report.counted(TraceReason::ExactDuplicate, TraceAction::Altered), 1U);
+  const auto dropped = parse_json(text, {.duplicates = OddRows::Drop});
+  ASSERT_THAT(dropped->jobs, SizeIs(2));
+  EXPECT_EQ(dropped->jobs[1].name, "x-2");
+  EXPECT_EQ(dropped->report.counted(TraceReason::ExactDuplicate, TraceAction::Dropped), 1U);
 }
 
 TEST(PhillyJson, NumbersOfIdsThatRepeatMakeNoIdOfAnother) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "tests/sim/traces/shared_trace.hpp"
 
 namespace orrery::sim {
@@ -91,6 +94,26 @@ TEST(Swf, AMissingIdIsTheNumberOfTheRow) {
       "log.swf");
   expect_accounted(trace);
   EXPECT_EQ(trace->jobs[1].name, "row-2");
+}
+
+TEST(Swf, StretchesOfAJobAreDroppedWhereItsWholeIsThere) {
+  const auto line = [](const std::string& id, int status, int run) {
+    return id + " 0 0 " + std::to_string(run) + " 4 -1 -1 4 -1 -1 " + std::to_string(status) +
+           " -1 -1 -1 -1 -1 -1 -1\n";
+  };
+  const auto trace =
+      parse_swf(line("1", 1, 30) + line("1", 2, 10) + line("1", 3, 20) + line("2", 2, 5) +
+                    line("2", 4, 6) + line("2.0", 0, 11) + line("3", 2, 7) + line("3", 3, 8) +
+                    line("4", 1, 9) + "; 3 0 0 7 4 -1 -1 4 -1 -1 1\n",
+                "log.swf");
+  expect_accounted(trace);
+  EXPECT_EQ(trace->report.counted(TraceReason::PartOfJob, TraceAction::Dropped), 4U);
+  EXPECT_EQ(trace->report.counted(TraceReason::NameUsedBefore, TraceAction::Altered), 1U);
+  std::map<std::string, std::int64_t> run_s;
+  for (const TraceJob& job : trace->jobs) run_s[job.name] = job.duration.ns / 1'000'000'000;
+  EXPECT_EQ(
+      run_s,
+      (std::map<std::string, std::int64_t>{{"1", 30}, {"2", 11}, {"3", 7}, {"3-2", 8}, {"4", 9}}));
 }
 
 TEST(Swf, BrokenRowsAreErrorsWithTheirLine) {
