@@ -33,8 +33,10 @@ const char* remedy(int code) {
       return "another process writes this journal; let only one controller use it";
     case SQLITE_CONSTRAINT:
       return "another process has appended to this journal; let only one controller use it";
-    case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+      return "it is no journal; name one, or, where it was one, the file is damaged: restore it "
+             "from a copy";
+    case SQLITE_CORRUPT:
     case SQLITE_ERROR:  // A table or column of ours that is not there.
       return "the file is damaged; restore it from a copy";
     default:

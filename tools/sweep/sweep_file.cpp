@@ -196,7 +196,7 @@ class SweepReader {
       if (!meets(path, other)) continue;
       reading_.fail(origin,
                     key,
-                    path + " is set here, and " + (other == path ? "it" : other) + " under " +
+                    path + " is set here, and " + (other == path ? "" : other + " ") + "under " +
                         other_key + " too, each value is needed once; remove one of them");
       return false;
     }

@@ -39,9 +39,13 @@ void read_apart(const MapReader& reader, const JobSpec& spec, SearchSpec& search
   for (const YamlNode& item : reader.items("apart")) {
     std::vector<std::string> roles;
     for (const YamlNode& role : item.items) roles.push_back(role.scalar);
-    const bool known = std::all_of(
+    const auto unknown = std::find_if_not(
         roles.begin(), roles.end(), [&](const std::string& role) { return has_role(spec, role); });
-    if (known && roles.size() >= 2)
+    if (unknown != roles.end() && !unknown->empty())
+      reader.fail("apart",
+                  "names '" + *unknown + "', which is no role of the job; name two or more of " +
+                      roles_of(spec));
+    else if (unknown == roles.end() && roles.size() >= 2)
       search.apart.push_back(std::move(roles));
     else
       reader.fail("apart",

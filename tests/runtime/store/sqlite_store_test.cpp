@@ -145,6 +145,7 @@ TEST_F(SqliteStoreTest, OtherFilesAreRefused) {
   execute("CREATE TABLE t(x)");
   EXPECT_THAT(open_error(), HasSubstr("another program's database"));
   replace_file(std::string(4096, 'x'));
+  EXPECT_THAT(open_error(), HasSubstr("it is no journal; name one"));
   EXPECT_THAT(open_error(), HasSubstr("the file is damaged"));
   path_ = folder_ / "nowhere" / "journal.db";
   EXPECT_THAT(open_error(), HasSubstr("its folder is not there; make it"));

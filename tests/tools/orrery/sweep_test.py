@@ -360,6 +360,8 @@ policies: [fifo, esy]
                 ("grid: {cluster.nodes: [4]}\nlist: [{}]", ":3: list: stands beside grid"),
                 ("grid: {cluster.nodes: [4]}\nset: {cluster: {}}",
                  ":2: grid: cluster.nodes is set here, and cluster under set too"),
+                ("grid: {cluster.nodes: [4]}\nset: {cluster.nodes: 8}",
+                 ":2: grid: cluster.nodes is set here, and under set too, each value"),
                 ("grid: {seed: [1, 2]}", ":2: grid: seed is set here, but a cell's seed comes from seeds"),
                 ("grid: {policy: [fifo]}", "a cell's policy comes from policies"),
                 ("grid: {cluster.nodes: [4, 4]}", ":2: grid: cluster.nodes: 4 stands twice"),
