@@ -48,6 +48,24 @@ std::int64_t size_of(int file) {
   return fstat(file, &found) == 0 ? found.st_size : 0;
 }
 
+std::optional<LogBegin> begin_in(const std::string& newest) {
+  return restored<LogBegin>(read_file(newest + ".begin", 1 << 10).value_or(""));
+}
+
+/// Bytes of the log before the first of `files`, the oldest first, as `begin` tells; -1 where it is
+/// about none of them.
+std::int64_t bytes_before(const std::deque<Descriptor>& files,
+                          const std::optional<LogBegin>& begin) {
+  std::int64_t before = 0;
+  for (const Descriptor& file : files) {
+    const FileName name = name_of(file.get());
+    if (begin && name.device == begin->device && name.number == begin->inode)
+      return std::max<std::int64_t>(begin->bytes - before, 0);
+    before += size_of(file.get());
+  }
+  return -1;
+}
+
 // Of a worker that does not run; empty where its program has run, whatever it wrote.
 std::string why_it_never_ran(const std::string& folder, bool has_log) {
   const auto status = restored<WorkerStatus>(read_file(folder + "/status").value_or(""));
@@ -71,6 +89,7 @@ void LogSender::request(const LogRequest& request, Instant now) {
   open.worker = {request.job, request.incarnation, request.birth_rank};
   open.follow = request.follow;
   std::string refusal;
+  bool passing = false;
   if (request.previous) {
     const std::optional<WorkerName> before = predecessor_of_(request);
     if (before) open.worker = *before;
@@ -78,10 +97,13 @@ void LogSender::request(const LogRequest& request, Instant now) {
       refusal = "no earlier start of this worker is kept on its node: it may be its first";
   }
   if (refusal.empty()) refusal = open_files(request, open);
-  if (refusal.empty() && open_.size() >= kRequestsMax)
-    refusal = "this node shows " + std::to_string(kRequestsMax) + " logs already; end one of them";
+  if (refusal.empty() && open_.size() >= kRequestsMax) {
+    refusal = "its node shows " + std::to_string(kRequestsMax) +
+              " logs already, the most at once; end one of them";
+    passing = true;
+  }
   // A refusal is the last piece of a request that has no files.
-  if (!refusal.empty()) refusals_.push_back({request.request, {}, true, refusal});
+  if (!refusal.empty()) refusals_.push_back({request.request, {}, true, refusal, passing});
   open_.emplace(request.request, std::move(open));
   if (!refusal.empty()) open_[request.request].files.clear();
 }
@@ -92,6 +114,7 @@ std::string LogSender::open_files(const LogRequest& request, Open& open) const {
   const std::string folder = folder_of_(open.worker);
   if (folder.empty()) return "no log of this worker is kept on its node";
   open.newest = folder + "/log";
+  const std::optional<LogBegin> earlier = begin_in(open.newest);
   // From the newest on: what is renamed meanwhile is met again, and known by its name.
   std::set<FileName> seen;
   for (std::int32_t i = 0; i < log_files_; ++i) {
@@ -101,11 +124,23 @@ std::string LogSender::open_files(const LogRequest& request, Open& open) const {
   }
   if (!runs_(open.worker))
     if (std::string why = why_it_never_ran(folder, !open.files.empty()); !why.empty()) return why;
-  if (open.files.empty() || request.tail_bytes == 0) return {};
+  const std::optional<LogBegin> begin = begin_in(open.newest);
+  // A log that had a second file would have it still, or tell where its first one begins.
+  open.position =
+      begin || log_files_ == 1 || open.files.size() > 1 ? bytes_before(open.files, begin) : 0;
+  // The shim may have turned to another file in between.
+  if (open.position < 0 && log_files_ > 1) open.position = bytes_before(open.files, earlier);
+  if (open.files.empty()) return {};
   std::int64_t total = 0;
   for (const Descriptor& file : open.files) total += size_of(file.get());
-  std::int64_t skipped = std::max<std::int64_t>(
-      total - static_cast<std::int64_t>(std::min<std::uint64_t>(request.tail_bytes, INT64_MAX)), 0);
+  std::int64_t skipped = 0;
+  if (request.tail_bytes > 0)
+    skipped =
+        total - static_cast<std::int64_t>(std::min<std::uint64_t>(request.tail_bytes, INT64_MAX));
+  if (open.position >= 0)
+    skipped = std::max(skipped, std::min(request.since - open.position, total));
+  skipped = std::max<std::int64_t>(skipped, 0);
+  if (open.position >= 0) open.position += skipped;
   while (open.files.size() > 1 && skipped >= size_of(open.files.front().get())) {
     skipped -= size_of(open.files.front().get());
     open.files.pop_front();
@@ -152,16 +187,25 @@ bool LogSender::read_piece(Open& open, LogChunk& chunk) const {
     if (!file.is_open()) return !ended;
     open.files.push_back(std::move(file));
   }
+  chunk.begin = open.position;
   while (chunk.data.size() < kPieceBytes) {
     char block[1 << 14];
     const std::size_t room = std::min(sizeof block, kPieceBytes - chunk.data.size());
     const ssize_t count = read(open.files.front().get(), block, room);
     if (count > 0) {
       chunk.data.append(block, static_cast<std::size_t>(count));
+      if (open.position >= 0) open.position += count;
       continue;
     }
-    if (open.files.size() > 1 || open_successor(open)) {
+    if (open.files.size() > 1) {
       open.files.pop_front();
+      continue;
+    }
+    if (const std::int64_t position = open.position; open_successors(open)) {
+      open.files.pop_front();
+      // Something between may be gone: what follows is another piece.
+      if (open.position != position && !chunk.data.empty()) return true;
+      if (chunk.data.empty()) chunk.begin = open.position;
       continue;
     }
     return !ended;
@@ -169,15 +213,25 @@ bool LogSender::read_piece(Open& open, LogChunk& chunk) const {
   return true;
 }
 
-/// Where the file at hand has been renamed, adds the one that is written now, once no more can come
-/// to it.
-bool LogSender::open_successor(Open& open) {
-  Descriptor file = open_log(open.newest);
+/// Where the file at hand has been renamed, adds those that came after it, once no more can come to
+/// it.
+bool LogSender::open_successors(Open& open) const {
   const int at_hand = open.files.front().get();
-  if (!file.is_open() || name_of(file.get()) == name_of(at_hand)) return false;
+  std::deque<Descriptor> later;
+  bool is_kept = false;
+  for (std::int32_t i = 0; i < log_files_ && !is_kept; ++i) {
+    Descriptor file = open_log(i == 0 ? open.newest : open.newest + "." + std::to_string(i));
+    if (!file.is_open()) break;
+    is_kept = name_of(file.get()) == name_of(at_hand);
+    // One that is renamed meanwhile is met again.
+    if (!is_kept && (later.empty() || name_of(file.get()) != name_of(later.front().get())))
+      later.push_front(std::move(file));
+  }
+  if (later.empty()) return false;
   // Something may have been written between our last look and the renaming.
   if (lseek(at_hand, 0, SEEK_CUR) < size_of(at_hand)) return false;
-  open.files.push_back(std::move(file));
+  if (!is_kept) open.position = bytes_before(later, begin_in(open.newest));
+  for (Descriptor& file : later) open.files.push_back(std::move(file));
   return true;
 }
 

@@ -55,11 +55,12 @@ class LogSender {
     std::string newest;            ///< Path of the file that is written.
     std::deque<Descriptor> files;  ///< Oldest first; the last one is or was `newest`.
     bool follow = false;
+    std::int64_t position = -1;  ///< Bytes of the log before the next one read; -1: not known.
   };
 
   std::string open_files(const LogRequest& request, Open& open) const;
   bool read_piece(Open& open, LogChunk& chunk) const;
-  static bool open_successor(Open& open);
+  bool open_successors(Open& open) const;
 
   std::function<std::string(const WorkerName&)> folder_of_;
   std::function<bool(const WorkerName&)> runs_;

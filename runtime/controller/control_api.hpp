@@ -120,6 +120,16 @@ struct RequestOutcome {
   std::string message;  ///< With Refused and Unavailable.
 };
 
+/// A place in the log of one start of a worker.
+struct LogPosition {
+  Incarnation incarnation;
+  std::int64_t bytes = -1;  ///< Before it, those that are kept no longer included; -1: not known.
+
+  bool is_known() const { return bytes >= 0; }
+
+  friend bool operator==(const LogPosition&, const LogPosition&) = default;
+};
+
 /// Whose log, and how much of it.
 struct LogQuery {
   JobId job;
@@ -128,6 +138,16 @@ struct LogQuery {
   std::uint64_t tail_bytes = 0;  ///< 0: all that is kept.
   bool follow = false;
   bool previous = false;  ///< Of the worker that had this place before the present one.
+  LogPosition since;      ///< What lies before is left out, where it is a place in this log.
+};
+
+/// A piece of a log on its way to who reads it.
+struct LogPiece {
+  std::string_view data;
+  bool last = false;     ///< Nothing more comes.
+  std::string error;     ///< With `last`: why there is no log, or no more of it.
+  bool passing = false;  ///< With `error`: of the moment, so that asking again helps.
+  LogPosition begin;     ///< Of `data`.
 };
 
 /// Ends what it stands for when it is destroyed: a log that is followed, a subscription. Any
@@ -164,11 +184,10 @@ class ControlApi {
   /// profilings), with the job; none: anything may have, for example after a takeover.
   virtual std::unique_ptr<Subscription> follow_changes(std::function<void(JobId)> changed) = 0;
 
-  /// Calls `told` with pieces of a log; the last call has `last`, and `error` where it failed. Logs
-  /// of workers that have ended are read as long as their node keeps them.
-  virtual std::unique_ptr<Subscription> read_log(
-      const LogQuery& query,
-      std::function<void(std::string_view data, bool last, const std::string& error)> told) = 0;
+  /// Calls `told` with pieces of a log, up to the one that is `last`. Logs of workers that have
+  /// ended are read as long as their node keeps them.
+  virtual std::unique_ptr<Subscription> read_log(const LogQuery& query,
+                                                 std::function<void(const LogPiece&)> told) = 0;
 };
 
 }  // namespace orrery::runtime

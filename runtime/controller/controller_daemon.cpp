@@ -173,7 +173,7 @@ std::unique_ptr<Subscription> ControllerDaemon::follow_changes(std::function<voi
 }
 
 std::unique_ptr<Subscription> ControllerDaemon::read_log(
-    const LogQuery& query, std::function<void(std::string_view, bool, const std::string&)> told) {
+    const LogQuery& query, std::function<void(const LogPiece&)> told) {
   const auto place = std::make_shared<LateSubscription::Place>();
   tasks_.post([this, query, place, told = std::move(told)] {
     const std::unique_lock lock(place->mutex);
@@ -181,7 +181,7 @@ std::unique_ptr<Subscription> ControllerDaemon::read_log(
     if (term_)
       place->inner = term_->read_log(query, told);
     else
-      told({}, true, why());
+      told({.last = true, .error = why(), .passing = true});
   });
   return std::make_unique<LateSubscription>(place);
 }

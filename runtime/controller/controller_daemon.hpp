@@ -73,9 +73,8 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   std::unique_ptr<Subscription> follow_events(std::size_t backlog,
                                               std::function<void(const EventLine&)> told) override;
   std::unique_ptr<Subscription> follow_changes(std::function<void(JobId)> changed) override;
-  std::unique_ptr<Subscription> read_log(
-      const LogQuery& query,
-      std::function<void(std::string_view, bool, const std::string&)> told) override;
+  std::unique_ptr<Subscription> read_log(const LogQuery& query,
+                                         std::function<void(const LogPiece&)> told) override;
 
  private:
   explicit ControllerDaemon(ControllerParts parts);

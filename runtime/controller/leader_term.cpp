@@ -229,16 +229,14 @@ void LeaderTerm::answer_when_durable(JobId job, std::function<void(const Request
 std::unique_ptr<Subscription> LeaderTerm::read_log(const LogQuery& query, LogRequests::Told told) {
   const JobState* job = state().find(query.job);
   const auto no = [&](const std::string& why) -> std::unique_ptr<Subscription> {
-    told({}, true, why);
+    told({.last = true, .error = why});
     return nullptr;
   };
   if (job == nullptr) return no("no such job");
   LogRequest asked;
   NodeId node;
   if (const std::string why = find_log(*job, query, asked, node); !why.empty()) return no(why);
-  std::uint64_t request = 0;
-  std::unique_ptr<Subscription> reading = logs_.open(node, std::move(told), request);
-  asked.request = request;
+  std::unique_ptr<Subscription> reading = logs_.open(node, asked, std::move(told));
   if (!sessions_.send(node, asked)) logs_.lost(node);
   return reading;
 }

@@ -1,5 +1,6 @@
 #include "runtime/controller/log_requests.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/leader/own_reports.hpp"
@@ -39,22 +40,28 @@ LogRequests::~LogRequests() {
   const std::lock_guard lock(table_->mutex);
   table_->cancel = nullptr;
   for (auto& [number, reader] : table_->readers)
-    reader.told({}, true, "the controller that passed the log on has ended; ask again");
+    reader.told({.last = true,
+                 .error = "the controller that passed the log on has ended; ask again",
+                 .passing = true});
   table_->readers.clear();
 }
 
-std::unique_ptr<Subscription> LogRequests::open(NodeId node, Told told, std::uint64_t& request) {
+std::unique_ptr<Subscription> LogRequests::open(NodeId node, LogRequest& request, Told told) {
   const std::lock_guard lock(table_->mutex);
-  request = ++table_->next;
-  table_->readers.emplace(request, Reader{node, std::move(told)});
-  return std::make_unique<Reading>(table_, request);
+  request.request = ++table_->next;
+  table_->readers.emplace(request.request, Reader{node, request.incarnation, std::move(told)});
+  return std::make_unique<Reading>(table_, request.request);
 }
 
 void LogRequests::chunk(NodeId node, const LogChunk& chunk) {
   const std::lock_guard lock(table_->mutex);
   const auto found = table_->readers.find(chunk.request);
   if (found == table_->readers.end() || !is_own(node, found->second.node)) return;
-  found->second.told(chunk.data, chunk.last, chunk.error);
+  found->second.told({.data = chunk.data,
+                      .last = chunk.last,
+                      .error = chunk.error,
+                      .passing = chunk.passing,
+                      .begin = {found->second.incarnation, chunk.begin}});
   if (chunk.last) table_->readers.erase(found);
 }
 
@@ -65,7 +72,9 @@ void LogRequests::lost(NodeId node) {
       ++it;
       continue;
     }
-    it->second.told({}, true, "the node's agent is out of reach; ask again when it is back");
+    it->second.told({.last = true,
+                     .error = "the node's agent is out of reach; ask again when it is back",
+                     .passing = true});
     it = table_->readers.erase(it);
   }
 }
@@ -88,6 +97,8 @@ std::string find_log(const JobState& job, const LogQuery& query, LogRequest& out
     out.role = worker->role;
     out.local_rank = worker->local_rank;
     node = worker->node;
+    if (worker->incarnation == query.since.incarnation && !query.previous)
+      out.since = std::max<std::int64_t>(query.since.bytes, 0);
   }
   if (!query.previous)
     return worker != nullptr ? "" : job.spec->name + ": no such worker; see orrery describe";

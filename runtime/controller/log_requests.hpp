@@ -19,7 +19,7 @@ namespace orrery::runtime {
 /// of a subscription, which may come on any.
 class LogRequests {
  public:
-  using Told = std::function<void(std::string_view data, bool last, const std::string& error)>;
+  using Told = std::function<void(const LogPiece&)>;
 
   /// `cancel` is called on any thread with the request that has no reader any more.
   explicit LogRequests(std::function<void(std::uint64_t request, NodeId node)> cancel);
@@ -27,8 +27,8 @@ class LogRequests {
   /// Ends all of them with an error.
   ~LogRequests();
 
-  /// A request for `node`; its number is in `request`.
-  std::unique_ptr<Subscription> open(NodeId node, Told told, std::uint64_t& request);
+  /// A request to `node`, for that start of a worker; its number is put into `request`.
+  std::unique_ptr<Subscription> open(NodeId node, LogRequest& request, Told told);
 
   void chunk(NodeId node, const LogChunk& chunk);
 
@@ -38,6 +38,7 @@ class LogRequests {
  private:
   struct Reader {
     NodeId node;
+    Incarnation incarnation;
     Told told;
   };
 

@@ -21,7 +21,7 @@
 namespace orrery::runtime {
 
 /// Version of these messages; both sides must speak the same one.
-inline constexpr std::uint32_t kLinkVersion = 2;
+inline constexpr std::uint32_t kLinkVersion = 3;
 
 /// One device that an agent has found; bit i of a device mask means the i-th of its inventory.
 struct FoundDevice {
@@ -176,9 +176,12 @@ struct WorkerNotice {
 /// A piece of a worker's log, answering a LogRequest.
 struct LogChunk {
   std::uint64_t request = 0;
-  std::string data;   ///< At most 256 KiB.
-  bool last = false;  ///< Nothing more comes.
-  std::string error;  ///< With `last`: why there is no log, or no more of it.
+  std::string data;         ///< At most 256 KiB.
+  bool last = false;        ///< Nothing more comes.
+  std::string error;        ///< With `last`: why there is no log, or no more of it.
+  bool passing = false;     ///< With `error`: of the moment, so that asking again helps.
+  std::int64_t begin = -1;  ///< Bytes of the log before `data`, those that are kept no longer
+                            ///< included; -1: not known.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -186,6 +189,8 @@ struct LogChunk {
     v.field("data", self.data);
     v.field("last", self.last);
     v.field("error", self.error);
+    v.field("passing", self.passing);
+    v.field("begin", self.begin);
   }
 };
 
@@ -376,6 +381,7 @@ struct LogRequest {
   bool previous = false;        ///< Not that start of the worker, but the one before it there:
   RoleIndex role;               ///< of the replica with this role
   std::int32_t local_rank = 0;  ///< and this index inside it.
+  std::int64_t since = 0;       ///< Its first bytes are left out, where it is known which they are.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -389,6 +395,7 @@ struct LogRequest {
     v.field("previous", self.previous);
     v.field("role", self.role);
     v.field("local_rank", self.local_rank);
+    v.field("since", self.since);
   }
 };
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "runtime/shim/stored_record.hpp"
 #include "runtime/shim/worker_files.hpp"
 
 namespace orrery::runtime {
@@ -25,16 +26,25 @@ void LogWriter::open_file() {
 
   struct stat found {};
 
-  size_ = file_.is_open() && fstat(file_.get(), &found) == 0 ? found.st_size : 0;
+  const bool is_there = file_.is_open() && fstat(file_.get(), &found) == 0;
+  size_ = is_there ? found.st_size : 0;
+  // A first file of several is known by being alone.
+  if (!is_there || (begin_ == 0 && files_max_ > 1)) return;
+  const LogBegin begin{found.st_dev, found.st_ino, begin_};
+  // What is told of another file would be taken for this one's where it gets that one's number.
+  const std::string path = path_ + ".begin";
+  if (!replace_file(path, stored(begin), Survives::Kill, 0640)) unlink(path.c_str());
 }
 
 void LogWriter::rotate() {
   file_.reset();
+  if (files_max_ == 1) unlink((path_ + ".begin").c_str());
   for (std::int32_t i = files_max_ - 1; i >= 1; --i) {
     const std::string from = i == 1 ? path_ : path_ + "." + std::to_string(i - 1);
     static_cast<void>(std::rename(from.c_str(), (path_ + "." + std::to_string(i)).c_str()));
   }
   if (files_max_ == 1) unlink(path_.c_str());
+  begin_ += std::exchange(size_, 0);
   open_file();
 }
 

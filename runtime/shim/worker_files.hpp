@@ -6,6 +6,7 @@
 //   running  by the shim: the worker's program runs
 //   status   by the shim once nothing of the worker lives; by the agent where the shim died first
 //   log, log.1, ...  both outputs of the worker, the newest first
+//   log.begin  by the shim, once there was a second file, or where one is kept: what came before it
 //   tail     their last 64 KiB, where the worker failed
 //   work     the worker's own working directory
 #pragma once
@@ -64,6 +65,21 @@ struct WorkerLaunch {
     v.field("log_files", self.log_files);
     v.field("cgroup", self.cgroup);
     v.field("lease_file", self.lease_file);
+  }
+};
+
+/// File `log.begin`. While the shim turns to a new file it may be of the one before, which is
+/// `log.1` then, or absent.
+struct LogBegin {
+  std::uint64_t device = 0;  ///< Of the file that it is about,
+  std::uint64_t inode = 0;   ///< and its number there: the name of the file changes.
+  std::int64_t bytes = 0;    ///< Written before its first one.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("device", self.device);
+    v.field("inode", self.inode);
+    v.field("bytes", self.bytes);
   }
 };
 

@@ -210,6 +210,10 @@ Result<HttpReply> Client::led(const HttpRequest& request,
       turn_to(*leader, silent);
       continue;
     }
+    if (reply->status == 503 && !leader && !request.asks_again) {
+      turn_to_next(silent);
+      return reply;
+    }
     const bool is_early = reply->status == 503 || leader;
     if (is_early && names_jobs(*reply)) in_part = *reply;
     const bool is_over =

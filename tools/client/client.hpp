@@ -35,6 +35,7 @@ struct HttpRequest {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::chrono::milliseconds patience{0};  ///< That its answer may take beyond the timeout.
+  bool asks_again = true;                 ///< After 503, until the time is over.
 
   /// Whether it may be sent a second time where it is not known if it was received.
   bool is_repeatable() const { return method == "GET"; }

@@ -81,19 +81,24 @@ class LogFollower {
   void tell(const std::string& text);
   nlohmann::json job_now();
   std::string target() const;
+  void take(const ServerEvent& event);
   Ending follow();
-  bool has_started_again();
+  bool await_rest();
   bool await_next_start();
 
   Session session_;
   LogWish wish_;
   LogSource source_;
   LogHooks hooks_;
-  std::uint64_t lines_ = 0;  ///< Printed, of this start.
+  std::uint64_t lines_ = 0;          ///< Printed, of this start.
+  std::string last_id_;              ///< Of the line printed last; empty: none was told.
+  std::optional<std::string> part_;  ///< Of a line that broke off, not printed yet.
   bool has_begun_ = false;
   bool is_whole_ = true;  ///< Printed from its first line on.
   bool waits_ = false;
   bool is_gone_ = false;
+  int asks_once_over_ = 0;   ///< For the rest of the log, since the job was over.
+  bool is_cut_off_ = false;  ///< The rest has not come.
 };
 
 }  // namespace orrery::cli

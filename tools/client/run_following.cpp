@@ -194,7 +194,8 @@ void RunFollowing::tell_failure() {
   const Result<HttpReply> log = session_.client().send(
       {.target = job_target(what_.job,
                             "/logs?rank=" + rank + "&tail_lines=" + std::to_string(kShownLines)),
-       .accept = "text/plain"});
+       .accept = "text/plain",
+       .asks_again = false});  // Its node may have gone for good.
   if (log && log->is_good()) lines = log->body;
   if (lines.empty()) lines = text_of(first, "last_lines");
   session_.console().err(

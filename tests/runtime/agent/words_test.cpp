@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/agent/log_sender.hpp"
+#include "runtime/shim/log_writer.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
 
 namespace orrery::runtime {
@@ -413,6 +414,83 @@ TEST(LogSender, ReadsNothingForAFullStreamAndGoesOnInTurn) {
   }
   EXPECT_THAT(order, testing::ElementsAre(1, 2, 1, 2, 1, 2));
   EXPECT_EQ(bytes, 2U * (600U << 10U));
+}
+
+class LogPositions : public testing::Test {
+ protected:
+  /// As a shim does it with files of `size` bytes.
+  void write(const std::string& text, std::int64_t size, std::int32_t files) {
+    LogWriter writer((scratch_.path() / "log").string(), size, files);
+    writer.write(text);
+  }
+
+  /// The log from byte `since` on, behind where it begins: "20:text".
+  std::string read(std::int64_t since, std::int32_t files, std::uint64_t tail_bytes = 0) {
+    LogSender sender([this](const WorkerName&) { return scratch_.path().string(); },
+                     [](const WorkerName&) { return true; },
+                     [](const LogRequest&) { return std::nullopt; },
+                     files);
+    LogRequest asked;
+    asked.since = since;
+    asked.tail_bytes = tail_bytes;
+    sender.request(asked, Instant{1});
+    std::string out;
+    for (const LogChunk& chunk : sender.take(Instant{1}, 0))
+      out += (out.empty() ? std::to_string(chunk.begin) + ":" : "") + chunk.data;
+    return out;
+  }
+
+  const Scratch scratch_{"positions"};
+};
+
+TEST_F(LogPositions, CountWhatRotationsHaveTakenAway) {
+  write("0123456789abcdefghijklmno", 10, 2);  // Three files, of which two are kept.
+  EXPECT_EQ(read(0, 2), "10:abcdefghijklmno");
+  EXPECT_EQ(read(13, 2), "13:defghijklmno");
+  EXPECT_EQ(read(22, 2), "22:mno");
+  EXPECT_EQ(read(0, 2, 4), "21:lmno");
+  EXPECT_EQ(read(23, 2, 4), "23:no");
+}
+
+TEST_F(LogPositions, AreKnownOfOneFileToo) {
+  write("0123", 10, 2);
+  EXPECT_EQ(read(1, 2), "1:123");
+}
+
+TEST_F(LogPositions, AreKnownWhereOneFileIsKept) {
+  write("0123456789abc", 10, 1);
+  EXPECT_EQ(read(0, 1), "10:abc");
+  EXPECT_EQ(read(11, 1), "11:bc");
+}
+
+// As shims before an upgrade leave it.
+TEST_F(LogPositions, WhereNothingTellsThemAllIsSent) {
+  write("0123456789abc", 10, 2);
+  std::filesystem::remove(scratch_.path() / "log.begin");
+  EXPECT_EQ(read(5, 2), "-1:0123456789abc");
+}
+
+TEST_F(LogPositions, AFollowedLogGoesOnThroughFilesThatCameAtOnce) {
+  LogSender sender([this](const WorkerName&) { return scratch_.path().string(); },
+                   [](const WorkerName&) { return true; },
+                   [](const LogRequest&) { return std::nullopt; },
+                   3);
+  LogWriter writer((scratch_.path() / "log").string(), 10, 3);
+  writer.write("0123");
+  LogRequest asked;
+  asked.follow = true;
+  sender.request(asked, Instant{1});
+  ASSERT_EQ(sender.take(Instant{1}, 0).at(0).data, "0123");
+  writer.write("456789abcdefghijklm");
+  const std::vector<LogChunk> next = sender.take(sender.next_at(), 0);
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].begin, 4);
+  EXPECT_EQ(next[0].data, "456789abcdefghijklm") << "the one between was left out";
+  writer.write("nopqrst0123456789ABCDEFGHIJKLMNO");
+  std::vector<LogChunk> last = sender.take(sender.next_at(), 0);
+  for (LogChunk& more : sender.take(sender.next_at(), 0)) last.push_back(std::move(more));
+  ASSERT_FALSE(last.empty());
+  EXPECT_EQ(last.back().begin + static_cast<std::int64_t>(last.back().data.size()), 55);
 }
 
 /// A slow network between an agent and its controller: what the agent says passes in small pieces.

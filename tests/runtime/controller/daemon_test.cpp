@@ -282,8 +282,9 @@ TEST(Daemon, WhoFollowsALogIsToldThatTheNodeConnectedAnew) {
   const JobId job = submitted(*daemon, JobBuilder("j").spec()).job;
   ASSERT_TRUE(eventually([&] { return !first.heard<Order>().empty(); })) << history_of(*daemon);
   std::promise<std::string> told;
-  const auto reading = daemon->read_log({job}, [&](std::string_view, bool last, const auto& why) {
-    if (last) told.set_value(why);
+  const auto reading = daemon->read_log({job}, [&](const LogPiece& piece) {
+    EXPECT_TRUE(piece.passing) << "it will be back";
+    if (piece.last) told.set_value(piece.error);
   });
   ASSERT_TRUE(eventually([&] { return !first.heard<LogRequest>().empty(); }));
   AgentStream second(transport, "a");
@@ -330,10 +331,10 @@ TEST(Daemon, ALogOfAnUnknownWorkerIsAnError) {
   const auto daemon = start_daemon(transport, in_memory());
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
   std::promise<std::string> told;
-  const auto reading =
-      daemon->read_log({JobId{5}}, [&](std::string_view, bool last, const auto& why) {
-        if (last) told.set_value(why);
-      });
+  const auto reading = daemon->read_log({JobId{5}}, [&](const LogPiece& piece) {
+    EXPECT_FALSE(piece.passing);
+    if (piece.last) told.set_value(piece.error);
+  });
   EXPECT_EQ(told.get_future().get(), "no such job");
 }
 

@@ -235,9 +235,9 @@ Words words(For<LogChunk>) {
   Word word;
   word.name = "LogThatItWasAskedFor";
   word.prepare = [](Scene& s) {
-    s.reading = s.daemon->read_log({s.job}, [&s](std::string_view data, bool, const std::string&) {
+    s.reading = s.daemon->read_log({s.job}, [&s](const LogPiece& piece) {
       const std::lock_guard lock(s.mutex);
-      s.log += data;
+      s.log += piece.data;
     });
     ASSERT_TRUE(eventually([&] { return !s.a->heard<LogRequest>().empty(); }));
   };

@@ -180,8 +180,7 @@ std::unique_ptr<runtime::Subscription> FakeControl::follow_changes(
 }
 
 std::unique_ptr<runtime::Subscription> FakeControl::read_log(
-    const runtime::LogQuery& query,
-    std::function<void(std::string_view, bool, const std::string&)> told) {
+    const runtime::LogQuery& query, std::function<void(const runtime::LogPiece&)> told) {
   Follower follower;
   follower.log = std::move(told);
   {
@@ -228,13 +227,17 @@ void FakeControl::end_worker(JobId job, std::uint32_t rank, std::int32_t exit_co
 }
 
 void FakeControl::tell_log(const std::string& data, bool last, const std::string& error) {
+  tell_log({.data = data, .last = last, .error = error});
+}
+
+void FakeControl::tell_log(const runtime::LogPiece& piece) {
   std::vector<std::shared_ptr<Follower>> all;
   {
     const std::lock_guard lock(mutex_);
     all = followers_;
   }
   for (const auto& follower : all)
-    if (follower->log) follower->log(data, last, error);
+    if (follower->log) follower->log(piece);
 }
 
 void FakeControl::set_tokens(const runtime::TokenOwners& tokens) {

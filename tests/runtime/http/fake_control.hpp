@@ -41,8 +41,7 @@ class FakeControl final : public runtime::ControlApi {
   std::unique_ptr<runtime::Subscription> follow_changes(
       std::function<void(JobId)> changed) override;
   std::unique_ptr<runtime::Subscription> read_log(
-      const runtime::LogQuery& query,
-      std::function<void(std::string_view, bool, const std::string&)> told) override;
+      const runtime::LogQuery& query, std::function<void(const runtime::LogPiece&)> told) override;
 
   // --- for tests; each runs on the core thread and is over when it returns ---
 
@@ -68,6 +67,7 @@ class FakeControl final : public runtime::ControlApi {
 
   /// Sends a line of a log to its followers; `last` ends it.
   void tell_log(const std::string& data, bool last = false, const std::string& error = {});
+  void tell_log(const runtime::LogPiece& piece);
 
   /// Whose tokens and endpoints are known from now on; outlives this.
   void set_tokens(const runtime::TokenOwners& tokens);
@@ -108,7 +108,7 @@ class FakeControl final : public runtime::ControlApi {
     std::uint64_t number = 0;
     std::function<void(const runtime::EventLine&)> event;
     std::function<void(JobId)> change;
-    std::function<void(std::string_view, bool, const std::string&)> log;
+    std::function<void(const runtime::LogPiece&)> log;
   };
 
   class Handle;

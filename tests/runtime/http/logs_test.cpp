@@ -113,12 +113,52 @@ TEST_F(LogsTest, AsEventsEachLineIsOne) {
             "event: end\ndata: \n\n");
 }
 
+// Whoever counted lines instead left out others once the log had been rotated.
+TEST_F(LogsTest, EventsSayWhereInTheLogTheyEnd) {
+  HttpClient client = open("follow=1", "Accept: text/event-stream\r\n");
+  control.tell_log({.data = "one\r\ntw", .begin = {Incarnation{3}, 100}});
+  control.tell_log({.data = "o\nha", .begin = {Incarnation{3}, 107}});
+  control.tell_log({.last = true, .error = "gone", .begin = {Incarnation{3}, 111}});
+  EXPECT_EQ(client.receive().body,
+            "id: 3.105\nevent: log\ndata: one\n\nid: 3.109\nevent: log\ndata: two\n\n"
+            "id: 3.109\nevent: log\ndata: ha\n\nevent: error\ndata: gone\n\n")
+      << "the line that broke off comes again behind the one before it";
+}
+
+TEST_F(LogsTest, ALogGoesOnBehindAnEvent) {
+  HttpClient client = open("follow=1&since=3.105", "Accept: text/event-stream\r\n");
+  EXPECT_EQ(control.log_queries().back().since, (runtime::LogPosition{Incarnation{3}, 105}));
+  control.tell_log({.data = "two\n", .begin = {Incarnation{3}, 105}});
+  control.tell_log({.last = true, .begin = {Incarnation{3}, 109}});
+  EXPECT_EQ(client.receive().body, "id: 3.109\nevent: log\ndata: two\n\nevent: end\ndata: \n\n");
+  EXPECT_EQ(get("/api/v1/jobs/a/logs?since=3").status, 400);
+  EXPECT_EQ(get("/api/v1/jobs/a/logs?since=3.-1").status, 400);
+}
+
+TEST_F(LogsTest, WhatIsKeptNoLongerIsTold) {
+  HttpClient client = open("follow=1&since=3.105", "Accept: text/event-stream\r\n");
+  control.tell_log({.data = "x\n", .last = true, .begin = {Incarnation{3}, 205}});
+  EXPECT_THAT(client.receive().body, HasSubstr("id: 3.205\nevent: lost\ndata: 100\n\nid: 3.207\n"));
+  HttpClient other = open("follow=1&since=2.105", "Accept: text/event-stream\r\n");
+  control.tell_log({.data = "x\n", .last = true, .begin = {Incarnation{3}, 205}});
+  EXPECT_THAT(other.receive().body, testing::Not(HasSubstr("lost"))) << "it is of another start";
+}
+
 TEST_F(LogsTest, ALogThatThereIsNotIsNotFound) {
   HttpClient client = open("rank=0");
   control.tell_log("", true, "the node keeps it no longer");
   const Answer answer = client.receive();
   EXPECT_EQ(answer.status, 404);
   EXPECT_THAT(message(answer), HasSubstr("keeps it no longer"));
+}
+
+// A client took it for the end of the log.
+TEST_F(LogsTest, ALogThatCannotBeHadForAMomentIsUnavailable) {
+  HttpClient client = open("rank=0&follow=1", "Accept: text/event-stream\r\n");
+  control.tell_log({.last = true, .error = "the node's agent is out of reach", .passing = true});
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(message(answer), HasSubstr("there is no log: the node's agent is out of reach"));
 }
 
 TEST_F(LogsTest, ALogThatBreaksOffIsNoWholeAnswer) {

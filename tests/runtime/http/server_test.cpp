@@ -313,8 +313,7 @@ class DeafControl final : public runtime::ControlApi {
   }
 
   std::unique_ptr<runtime::Subscription> read_log(
-      const runtime::LogQuery&,
-      std::function<void(std::string_view, bool, const std::string&)>) override {
+      const runtime::LogQuery&, std::function<void(const runtime::LogPiece&)>) override {
     return nullptr;
   }
 };
