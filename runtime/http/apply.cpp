@@ -35,6 +35,8 @@ struct Application {
 
   void note(std::string result, std::string detail = {}) {
     const std::string name = spec()->name;
+    // The core names the job too.
+    if (detail.starts_with(name + ": ")) detail.erase(0, name.size() + 2);
     done.push_back({name, std::move(result), std::move(detail)});
   }
 };

@@ -113,8 +113,10 @@ BodyFields::Field* BodyFields::find(std::string_view name) {
 }
 
 void BodyFields::note(const Field& field, const std::string& needed) {
-  errors_.push_back(
-      bad(field.name, "found " + field.text.substr(0, kShownBytes) + ", " + needed + " is needed"));
+  // The quotes tell "2" from 2.
+  const std::string found =
+      field.kind == Kind::Text ? shown(field.text) : field.text.substr(0, kShownBytes);
+  errors_.push_back(bad(field.name, "found " + found + ", " + needed + " is needed"));
 }
 
 std::optional<std::string> BodyFields::take_text(std::string_view name) {

@@ -211,6 +211,10 @@ TEST_F(JobsTest, ATrialOfApplySaysWhatWouldBeRefused) {
   const Answer trial = post("/api/v1/jobs?apply=1&dry_run=1", "a 0\n");
   EXPECT_EQ(trial.status, 409);
   EXPECT_EQ(trial.json()["jobs"][0]["result"], "refused");
+  EXPECT_THAT(trial.json()["jobs"][0]["detail"].get<std::string>(),
+              testing::Not(testing::StartsWith("default.a: ")));
+  EXPECT_THAT(message(trial), testing::StartsWith("default.a: "));
+  EXPECT_THAT(message(trial), testing::Not(HasSubstr("default.a: default.a"))) << "named twice";
   EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 0\n").body, trial.body);
 }
 
@@ -306,6 +310,7 @@ TEST_F(JobsTest, AKeyThatStandsTwiceIsRefusedByItsName) {
 TEST_F(JobsTest, ScalingSaysWhatIsWrong) {
   control.running(JobBuilder("a").spec(), 1);
   const auto scale = [&](const char* body) { return post("/api/v1/jobs/a/scale", body); };
+  EXPECT_THAT(message(scale(R"({"replicas":"2"})")), HasSubstr(R"(found "2", a whole number)"));
   for (const char* body : {"",
                            "{}",
                            "[]",
