@@ -68,6 +68,7 @@ void settle_parts(const ClusterView& view, std::span<const JobId> given, Capacit
 void settle_parts_of(const ClusterView& view,
                      std::initializer_list<std::span<const JobId>> given,
                      CapacityTrial& trial) {
+  if (std::ranges::none_of(given, [&](const auto& jobs) { return have_parts(view, jobs); })) return;
   std::vector<JobId> all;
   for (const std::span<const JobId> jobs : given) all.insert(all.end(), jobs.begin(), jobs.end());
   std::sort(all.begin(), all.end());

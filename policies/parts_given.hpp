@@ -16,7 +16,9 @@ namespace orrery::policies {
 /// ascending.
 void settle_parts(const ClusterView& view, std::span<const JobId> given, CapacityTrial& trial);
 
-/// The same of jobs in any order, all of these together.
+/// The same of jobs in any order, all of these together, also where something was taken from the
+/// trial before: that stays taken by count, so that of what is left a part may still be taken for
+/// a whole device, which the next call knows better.
 void settle_parts_of(const ClusterView& view,
                      std::initializer_list<std::span<const JobId>> given,
                      CapacityTrial& trial);

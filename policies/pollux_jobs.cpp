@@ -115,21 +115,16 @@ bool PolluxJobs::push_out(const ClusterView& view,
     trial.undo(mark);
     return false;
   }
-  std::vector<JobId> leaving = taken;
-  bool is_inexact = view.is_seated(job.row.id) || have_parts(view, taken);
-  for (std::size_t i = taken.size() - 1; !is_inexact && i-- > 0;) {
-    const JobView victim = view.job(taken[i]);
-    if (!put_back(victim, trial)) continue;
-    leaving[i] = JobId::none();
-  }
   // By count a part may be put back where it does not lie, and a job that keeps the seats.
-  if (is_inexact) {
-    leaving = taken;
-    spare_victims(leaving, 0, leaving.size() - 1, fits_with);
-    fits_with(leaving);
+  if (view.is_seated(job.row.id) || have_parts(view, taken)) {
+    spare_victims(taken, 0, taken.size() - 1, fits_with);
+    fits_with(taken);
+  } else {
+    for (std::size_t i = taken.size() - 1; i-- > 0;)
+      if (put_back(view.job(taken[i]), trial)) taken[i] = JobId::none();
+    std::erase(taken, JobId::none());
   }
-  std::erase(leaving, JobId::none());
-  gangs.preempted.insert(gangs.preempted.end(), leaving.begin(), leaving.end());
+  gangs.preempted.insert(gangs.preempted.end(), taken.begin(), taken.end());
   return true;
 }
 

@@ -33,6 +33,11 @@ struct QueueJob {
 /// What a job of so many replicas of its elastic role takes, all roles together.
 QueueUse use_at(const JobRow& row, const JobSpec& spec, std::int32_t replicas);
 
+/// The same of the least with which it starts.
+inline QueueUse gang_use(const JobRow& row, const JobSpec& spec) {
+  return use_at(row, spec, row.min_replicas);
+}
+
 /// How many replicas of its elastic role a job asks for in all. `sizes_jobs`: whether the policy
 /// gives jobs more than they start with, so that they ask for their most.
 std::int32_t asked_replicas(const JobRow& row, const JobSpec& spec, bool sizes_jobs);

@@ -136,9 +136,8 @@ void QueueBooks::sum_wants(const ClusterView& view) {
         vain.look_holding(job(id), allowed(job(id), view.job(id)));
     jobs_[leaf].waiting.for_each([&](const WaitEntry& entry) {
       const JobView waits = view.job(entry.job);
-      vain.look_waiting(job(entry.job),
-                        use_at(waits.row, waits.spec, waits.row.min_replicas),
-                        allowed(job(entry.job), waits));
+      vain.look_waiting(
+          job(entry.job), gang_use(waits.row, waits.spec), allowed(job(entry.job), waits));
       return vain.looks_at(leaf);
     });
   }

@@ -21,7 +21,7 @@ constexpr int kDoubledMost = 10;
 
 QueueUse gang_use(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);
-  return use_at(job.row, job.spec, job.row.min_replicas);
+  return gang_use(job.row, job.spec);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ void QueueRoom::undo(const Mark& mark) {
 
 bool QueueRoom::limits_keep(JobId id) const {
   const JobView job = view_.job(id);
-  const QueueUse gang = use_at(job.row, job.spec, job.row.min_replicas);
-  return books_.loads().block(books_.scale(), books_.job(id), gang).has_value();
+  return books_.loads()
+      .block(books_.scale(), books_.job(id), gang_use(job.row, job.spec))
+      .has_value();
 }
 
 bool QueueRoom::fits(const JobView& job, std::vector<NodeCount>& nodes) {

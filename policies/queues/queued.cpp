@@ -82,7 +82,7 @@ void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
   left[0] = books_.share(leaf) + books_.slack(leaf);
   const auto least = [&](JobId id) {
     const JobView job = view.job(id);
-    return scale.dominant(use_at(job.row, job.spec, job.row.min_replicas));
+    return scale.dominant(gang_use(job.row, job.spec));
   };
   std::vector<JobId> jobs;
   std::vector<std::int64_t> units;
@@ -186,7 +186,7 @@ bool Queued::may_hold(const ClusterView& view,
   if (books_.loads().block(books_.scale(), as_taken, difference(more, spared))) return false;
   if (known->fixed && books_.loads().block(books_.scale(), *known, difference(more, spared)))
     return false;
-  const QueueUse least = use_at(job.row, job.spec, job.row.min_replicas);
+  const QueueUse least = gang_use(job.row, job.spec);
   if (!known->holds && !is_growth(difference(more, least)))
     return may_start(question, known->fixed, more, spared);
   const auto most = most_.find(id);
@@ -239,7 +239,7 @@ Plan Queued::in_order(const ClusterView& view, const Question& question) {
   const std::size_t mark = trial_.mark();
   books_.jobs(question.leaf).waiting.for_each([&](const WaitEntry& entry) {
     const JobView job = view.job(entry.job);
-    const QueueUse gang = use_at(job.row, job.spec, job.row.min_replicas);
+    const QueueUse gang = gang_use(job.row, job.spec);
     const bool allowed = may_start(question, job.row.is_fixed(), gang, {}) &&
                          quotas_allow(view, entry.job, job.row.gang_devices()) &&
                          !books_.loads().block(books_.scale(), books_.job(entry.job), gang);

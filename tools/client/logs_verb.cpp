@@ -255,8 +255,8 @@ class AllLogs {
     const std::pair name(source.role, source.rank);
     if (readers_.size() >= kFollowedMax && !readers_.contains(name)) {
       if (!std::exchange(told_too_many_, true))
-        console_.err(wish_.subject() +
-                     ": 256 logs are followed, the most at once; those of other workers are not\n");
+        console_.err(wish_.subject() + ": " + std::to_string(kFollowedMax) +
+                     " logs are followed, the most at once; those of other workers are not\n");
       return;
     }
     Reader& reader = readers_[name];

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "policies/registry.hpp"
+#include "scenarios/language/loader.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/run/run.hpp"
 
@@ -25,6 +27,13 @@ inline RunReport run_of(const scenarios::Scenario& scenario, const RunOptions& o
   auto report = run_model(scenario, *workload, **policy, options);
   EXPECT_TRUE(report) << report.errors().front().text();
   return std::move(*report);
+}
+
+/// The same of what a file at `path` would hold.
+inline RunReport run_of_text(const std::string& text, const std::string& path = "test.yaml") {
+  const auto scenario = scenarios::parse_scenario(text, path, {});
+  EXPECT_TRUE(scenario) << scenario.errors().front().text();
+  return run_of(*scenario);
 }
 
 }  // namespace orrery::sim

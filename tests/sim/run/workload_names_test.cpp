@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
 #include "tests/sim/run/one_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -15,12 +13,6 @@ namespace orrery::sim {
 namespace workload_names_tests {
 
 using testing::ElementsAre;
-
-RunReport run(const std::string& text) {
-  const auto scenario = scenarios::parse_scenario(text, "test.yaml", {});
-  EXPECT_TRUE(scenario) << scenario.errors().front().text();
-  return run_of(*scenario);
-}
 
 /// As results show them, by submission.
 std::vector<std::string> names_of(const RunReport& report) {
@@ -37,11 +29,11 @@ std::string write(const TemporaryFolder& folder, const std::string& name, const 
 }
 
 TEST(WorkloadNames, JobsWhoseNamesAreWrittenGetANumberAndAreCounted) {
-  const RunReport report =
-      run("policy: fifo\ncluster: {nodes: 2, gpus_per_node: 4}\n"
-          "jobs:\n  - {name: job-2, gpus: 1, work: {duration: 5000s}}\n"
-          "  - {name: job-2-2, gpus: 1, work: {duration: 5000s}}\n"
-          "workload: {generator: {jobs: 3, arrivals: {jobs_per_hour: 100}}}\n");
+  const RunReport report = run_of_text(
+      "policy: fifo\ncluster: {nodes: 2, gpus_per_node: 4}\n"
+      "jobs:\n  - {name: job-2, gpus: 1, work: {duration: 5000s}}\n"
+      "  - {name: job-2-2, gpus: 1, work: {duration: 5000s}}\n"
+      "workload: {generator: {jobs: 3, arrivals: {jobs_per_hour: 100}}}\n");
   EXPECT_EQ(report.summary.jobs_finished, 5U);
   EXPECT_THAT(names_of(report), ElementsAre("job-2", "job-2-2", "job-1", "job-2-3", "job-3"));
   EXPECT_EQ(report.summary.workload.altered, (std::vector<ReasonCount>{{"name used before", 1}}));
@@ -54,11 +46,11 @@ TEST(WorkloadNames, OfATraceTheyJoinTheNamesUsedTwiceInIt) {
                                  "t.csv",
                                  "name,submit_s,duration_s,gpus\na,5,10,1\na-2,6,10,1\n"
                                  "B,7,10,1\nc,8,10,1\nc,9,10,1\n");
-  const RunReport report =
-      run("policy: fifo\ncluster: {nodes: 2, gpus_per_node: 4}\n"
-          "jobs: [{name: a, gpus: 1, work: 500s}, {name: b, gpus: 1, work: 500s}]\n"
-          "workload: {format: orrery, file: " +
-          file + "}\n");
+  const RunReport report = run_of_text(
+      "policy: fifo\ncluster: {nodes: 2, gpus_per_node: 4}\n"
+      "jobs: [{name: a, gpus: 1, work: 500s}, {name: b, gpus: 1, work: 500s}]\n"
+      "workload: {format: orrery, file: " +
+      file + "}\n");
   EXPECT_EQ(report.summary.jobs_finished, 7U);
   // Results tell B from b as they are.
   EXPECT_THAT(names_of(report), ElementsAre("a", "b", "a-2", "a-2-2", "B", "c", "c-2"));
@@ -72,11 +64,11 @@ TEST(WorkloadNames, PolluxJobsMayBeCalledAnything) {
   const std::vector<std::string> names = {
       "a_1", "a-1", "A.1", "a_", "_b", "\xc3\xa9", longest, longest + "x"};
   for (const std::string& name : names) rows += name + ",0,vision,1,32\n";
-  const RunReport report =
-      run("policy: fifo\ntiming: {mode: pollux}\ncluster: {nodes: 4, gpus_per_node: 4, gpu: slow}\n"
-          "workload: {format: pollux, profiles: " ORRERY_SOURCE_ROOT
-          "/scenarios/device_profiles/slow, file: " +
-          write(folder, "w.csv", rows) + "}\n");
+  const RunReport report = run_of_text(
+      "policy: fifo\ntiming: {mode: pollux}\ncluster: {nodes: 4, gpus_per_node: 4, gpu: slow}\n"
+      "workload: {format: pollux, profiles: " ORRERY_SOURCE_ROOT
+      "/scenarios/device_profiles/slow, file: " +
+      write(folder, "w.csv", rows) + "}\n");
   EXPECT_EQ(report.summary.jobs_finished, names.size());
   EXPECT_THAT(names_of(report), testing::ElementsAreArray(names)) << "as the file calls them";
 }
@@ -88,13 +80,13 @@ TEST(WorkloadNames, JobsThatTheControllerRefusesAreCounted) {
                                  "name,time,application,num_replicas,batch_size\n"
                                  "a,0,vision,1,32\nwide,1,vision,2000000,32\n");
   for (const std::string more : {"", "control: agents\n"}) {
-    const RunReport report =
-        run("policy: fifo\ntiming: {mode: pollux}\n"
-            "cluster: {nodes: 4, gpus_per_node: 4, gpu: slow}\n" +
-            more +
-            "workload: {format: pollux, profiles: " ORRERY_SOURCE_ROOT
-            "/scenarios/device_profiles/slow, file: " +
-            file + "}\n");
+    const RunReport report = run_of_text(
+        "policy: fifo\ntiming: {mode: pollux}\n"
+        "cluster: {nodes: 4, gpus_per_node: 4, gpu: slow}\n" +
+        more +
+        "workload: {format: pollux, profiles: " ORRERY_SOURCE_ROOT
+        "/scenarios/device_profiles/slow, file: " +
+        file + "}\n");
     EXPECT_EQ(report.summary.jobs_total, 1U);
     EXPECT_EQ(report.summary.jobs_finished, 1U);
     EXPECT_EQ(report.summary.workload.dropped,
