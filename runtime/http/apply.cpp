@@ -1,11 +1,17 @@
 #include "runtime/http/apply.hpp"
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/json_text.hpp"
 #include "core/control/job_changes.hpp"
 #include "core/control/requests.hpp"
 #include "core/job/phase.hpp"
+#include "runtime/http/request_batch.hpp"
 #include "runtime/http/submission.hpp"
 
 namespace orrery::http {
@@ -15,11 +21,12 @@ using runtime::ControlView;
 using runtime::RequestOutcome;
 using Then = ControlClient::Then;
 
-/// What became of one job.
+/// What became of one job, or shall once `request` is taken.
 struct Applied {
   std::string name;
   std::string result;  ///< submitted, changed, unchanged, differs, refused
   std::string detail;
+  std::optional<EventBody> request;
 
   bool is_good() const { return result != "differs" && result != "refused"; }
 };
@@ -29,23 +36,20 @@ struct Application {
   CallPtr call;
   ControlClient client;
   WantedJobs wanted;
-  std::vector<Applied> done;
-
-  const std::shared_ptr<const JobSpec>& spec() const { return wanted.specs[done.size()]; }
-
-  void note(std::string result, std::string detail = {}) {
-    const std::string name = spec()->name;
-    // The core names the job too.
-    if (detail.starts_with(name + ": ")) detail.erase(0, name.size() + 2);
-    done.push_back({name, std::move(result), std::move(detail)});
-  }
+  std::vector<Applied> jobs;  ///< As `wanted.specs`, once the controller was looked at.
 };
 
 using ApplicationPtr = std::shared_ptr<Application>;
 
+Applied refused(const std::string& name, std::string why) {
+  // The core names the job too.
+  if (why.starts_with(name + ": ")) why.erase(0, name.size() + 2);
+  return {name, "refused", std::move(why), std::nullopt};
+}
+
 void answer(const Application& application) {
   std::vector<std::string> wrong;
-  for (const Applied& job : application.done)
+  for (const Applied& job : application.jobs)
     if (!job.is_good()) wrong.push_back(job.name + ": " + job.detail);
   JsonText json;
   json.begin_object();
@@ -55,7 +59,7 @@ void answer(const Application& application) {
     json.end_array().end_object();
   }
   json.key("jobs").begin_array();
-  for (const Applied& job : application.done)
+  for (const Applied& job : application.jobs)
     json.begin_object()
         .field("name", job.name)
         .field("result", job.result)
@@ -87,71 +91,40 @@ std::string changes_text(const std::vector<SpecChange>& changes,
   return out;
 }
 
-void apply_next(const ApplicationPtr& application);
-
-// Asks, unless nothing is to be changed; then goes on with the next job.
-void ask(const ApplicationPtr& application,
-         EventBody request,
-         const std::string& result,
-         const std::string& detail) {
-  if (application->wanted.dry) {
-    application->note(result, detail);
-    return apply_next(application);
-  }
-  application->client.ask(
-      application->call, std::move(request), [=](const RequestOutcome& outcome) {
-        const bool taken = outcome.kind == RequestOutcome::Kind::Accepted;
-        application->note(taken ? result : "refused", taken ? detail : outcome.message);
-        apply_next(application);
-      });
-}
-
-Then submit_it(const ApplicationPtr& application, const ControlView& view) {
-  if (const std::string why = why_refused(view.state, application->spec()); !why.empty())
-    return [=] {
-      application->note("refused", why);
-      apply_next(application);
-    };
-  return [=] {
-    const WantedJobs& wanted = application->wanted;
-    const std::uint64_t number =
-        wanted.key.empty() ? 0 : request_number(wanted.key, application->done.size());
-    ask(application, JobSubmitted{number, application->spec(), wanted.user}, "submitted", "");
-  };
-}
-
-Then leave_it(const ApplicationPtr& application, std::string result, std::string detail) {
-  return [=] {
-    application->note(result, detail);
-    apply_next(application);
-  };
+Applied submitted(const WantedJobs& wanted, std::size_t index, const ControlView& view) {
+  const auto& spec = wanted.specs[index];
+  if (std::string why = why_refused(view.state, spec); !why.empty())
+    return refused(spec->name, std::move(why));
+  const std::uint64_t number = wanted.key.empty() ? 0 : request_number(wanted.key, index);
+  return {spec->name, "submitted", "", JobSubmitted{number, spec, wanted.user}};
 }
 
 // What is to be done with a job of the name.
-Then compare(const ApplicationPtr& application, const ControlView& view, const JobState& job) {
-  const JobSpec has = effective_spec(job, *application->spec());
-  const std::vector<SpecChange> changes = changes_between(has, *application->spec());
+Applied compared(const std::shared_ptr<const JobSpec>& spec,
+                 const ControlView& view,
+                 const JobState& job) {
+  const auto left = [&](std::string result, std::string detail) {
+    return Applied{spec->name, std::move(result), std::move(detail), std::nullopt};
+  };
+  const JobSpec has = effective_spec(job, *spec);
+  const std::vector<SpecChange> changes = changes_between(has, *spec);
   const std::string phase(to_string(job.row.phase));
-  if (changes.empty()) return leave_it(application, "unchanged", phase);
-  const std::string fields = changes_text(changes, has, *application->spec());
+  if (changes.empty()) return left("unchanged", phase);
+  const std::string fields = changes_text(changes, has, *spec);
   if (is_final(job.row.phase))
-    return leave_it(application,
-                    "differs",
-                    "has ended (" + phase + ") and differs in " + fields +
-                        "; orrery submit runs it once more as the file says");
+    return left("differs",
+                "has ended (" + phase + ") and differs in " + fields +
+                    "; orrery submit runs it once more as the file says");
   std::string fixed;
   for (const SpecChange& change : changes)
     if (!change.in_place) fixed += (fixed.empty() ? "" : ", ") + change.field;
   if (!fixed.empty())
-    return leave_it(application,
-                    "differs",
-                    "differs in " + fixed +
-                        ", which cannot change while it lives; delete it, then apply again");
-  if (const std::string why = why_not_changed(view.state, job, *application->spec()); !why.empty())
-    return leave_it(application, "refused", why);
-  return [=, id = job.row.id] {
-    ask(application, JobChanged{0, id, application->spec()}, "changed", fields);
-  };
+    return left("differs",
+                "differs in " + fixed +
+                    ", which cannot change while it lives; delete it, then apply again");
+  if (std::string why = why_not_changed(view.state, job, *spec); !why.empty())
+    return refused(spec->name, std::move(why));
+  return {spec->name, "changed", fields, JobChanged{0, job.row.id, spec}};
 }
 
 // "unchanged" is a promise as "submitted" is: what it tells of must not be lost with this process.
@@ -160,19 +133,49 @@ void finish(const ApplicationPtr& application) {
   application->client.settle(application->call, [application] { answer(*application); });
 }
 
-void apply_next(const ApplicationPtr& application) {
-  if (application->done.size() == application->wanted.specs.size()) return finish(application);
-  application->client.look(application->call, [application](const ControlView& view) -> Then {
-    const JobState* job = view.state.find(view.state.named(application->spec()->name));
-    if (job == nullptr || job->deleted) return submit_it(application, view);
-    return compare(application, view, *job);
-  });
+void ask(const ApplicationPtr& application) {
+  std::vector<EventBody> requests;
+  std::vector<std::size_t> of;
+  for (std::size_t i = 0; i < application->jobs.size(); ++i) {
+    auto& request = application->jobs[i].request;
+    if (!request) continue;
+    requests.push_back(std::move(*request));
+    of.push_back(i);
+  }
+  ask_all(application->client,
+          std::move(requests),
+          BatchEnds::WhenUnavailable,
+          [application, of](const std::vector<RequestOutcome>& outcomes) {
+            for (std::size_t i = 0; i < outcomes.size(); ++i) {
+              const RequestOutcome& outcome = outcomes[i];
+              if (outcome.kind == RequestOutcome::Kind::Unavailable)
+                return fail(application->call, 503, outcome.message);
+              Applied& job = application->jobs[of[i]];
+              if (outcome.kind == RequestOutcome::Kind::Refused)
+                job = refused(job.name, outcome.message);
+            }
+            finish(application);
+          });
 }
 
 }  // namespace
 
 void apply_jobs(const CallPtr& call, const ControlClient& client, WantedJobs wanted) {
-  apply_next(std::make_shared<Application>(Application{call, client, std::move(wanted), {}}));
+  const auto application =
+      std::make_shared<Application>(Application{call, client, std::move(wanted), {}});
+  client.look(call, [application](const ControlView& view) -> Then {
+    const WantedJobs& jobs = application->wanted;
+    for (std::size_t i = 0; i < jobs.specs.size(); ++i) {
+      const JobState* job = view.state.find(view.state.named(jobs.specs[i]->name));
+      application->jobs.push_back(job == nullptr || job->deleted
+                                      ? submitted(jobs, i, view)
+                                      : compared(jobs.specs[i], view, *job));
+    }
+    return [application] {
+      if (application->wanted.dry) return finish(application);
+      ask(application);
+    };
+  });
 }
 
 }  // namespace orrery::http

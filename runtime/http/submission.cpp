@@ -9,6 +9,7 @@
 #include "core/base/json_text.hpp"
 #include "core/control/requests.hpp"
 #include "runtime/http/apply.hpp"
+#include "runtime/http/request_batch.hpp"
 
 namespace orrery::http {
 namespace {
@@ -27,72 +28,86 @@ struct Submission {
   std::vector<std::string> warnings;
   std::string key;  ///< Of the client; empty: each try is another one.
   std::string user;
-  std::size_t done = 0;
 
   std::uint64_t number(std::size_t index) const {
     return key.empty() ? 0 : request_number(key, index);
   }
 };
 
-using SubmissionPtr = std::shared_ptr<Submission>;
+using SubmissionPtr = std::shared_ptr<const Submission>;
 
-void write_outcome(JsonText& json, const Submission& submission, bool dry) {
+/// What became of the first jobs of a submission, as many as were asked for.
+using Outcomes = std::vector<RequestOutcome>;
+
+bool is_accepted(const RequestOutcome& outcome) {
+  return outcome.kind == RequestOutcome::Kind::Accepted;
+}
+
+// The jobs that are in.
+void write_outcome(JsonText& json, const Submission& submission, const Outcomes& outcomes) {
   json.key("jobs").begin_array();
-  for (std::size_t i = 0; i < (dry ? submission.specs.size() : submission.done); ++i)
-    json.begin_object().field("name", submission.specs[i]->name).end_object();
+  for (std::size_t i = 0; i < outcomes.size(); ++i)
+    if (is_accepted(outcomes[i]))
+      json.begin_object().field("name", submission.specs[i]->name).end_object();
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : submission.warnings) json.value(warning);
   json.end_array();
 }
 
-void answer_accepted(const Submission& submission, bool dry) {
+void answer_accepted(const Submission& submission, const Outcomes& outcomes) {
   JsonText json;
   json.begin_object();
-  write_outcome(json, submission, dry);
+  write_outcome(json, submission, outcomes);
   json.end_object();
   submission.call->exchange->respond(json_response(json.take()));
 }
 
-void answer_refused(const Submission& submission, int status, const std::string& message) {
+void answer_refused(const Submission& submission,
+                    int status,
+                    const std::string& message,
+                    const Outcomes& outcomes) {
   JsonText json;
   json.begin_object().key("error").begin_object().field("message", message).end_object();
-  write_outcome(json, submission, false);
+  write_outcome(json, submission, outcomes);
   json.end_object();
   submission.call->exchange->respond(json_response(json.take(), status));
 }
 
+// Whether this very submission has brought the job in, at an earlier try.
+bool is_in(const ControlView& view, const Submission& submission, std::size_t index) {
+  const std::string& name = submission.specs[index]->name;
+  return !view.state.submitted_by(submission.number(index), name).is_none();
+}
+
 // Whether a live job of another submission has the name.
 bool is_taken(const ControlView& view, const Submission& submission, std::size_t index) {
-  const std::string& name = submission.specs[index]->name;
-  const JobState* job = view.state.find(view.state.named(name));
+  const JobState* job = view.state.find(view.state.named(submission.specs[index]->name));
   // What this very submission brought in may have ended, and the name may be another job's now.
-  return job != nullptr && !is_final(job->row.phase) &&
-         view.state.submitted_by(submission.number(index), name).is_none();
+  return job != nullptr && !is_final(job->row.phase) && !is_in(view, submission, index);
 }
 
-void ask_next(const SubmissionPtr& submission);
-
-void on_outcome(const SubmissionPtr& submission, const RequestOutcome& outcome) {
-  if (outcome.kind == RequestOutcome::Kind::Accepted) {
-    ++submission->done;
-    return ask_next(submission);
-  }
-  // Those before it are in all the same.
-  if (outcome.kind == RequestOutcome::Kind::Unavailable)
-    return answer_refused(*submission, 503, outcome.message);
-  submission->client.look(submission->call, [submission, outcome](const ControlView& view) -> Then {
-    const int status = is_taken(view, *submission, submission->done) ? 409 : 422;
-    return [=] { answer_refused(*submission, status, outcome.message); };
-  });
+void on_outcomes(const SubmissionPtr& submission, const Outcomes& outcomes) {
+  const auto wrong = std::find_if_not(outcomes.begin(), outcomes.end(), is_accepted);
+  if (wrong == outcomes.end()) return answer_accepted(*submission, outcomes);
+  // Those that were taken are in all the same.
+  if (wrong->kind == RequestOutcome::Kind::Unavailable)
+    return answer_refused(*submission, 503, wrong->message, outcomes);
+  const auto index = static_cast<std::size_t>(wrong - outcomes.begin());
+  submission->client.look(
+      submission->call, [submission, outcomes, index](const ControlView& view) -> Then {
+        const int status = is_taken(view, *submission, index) ? 409 : 422;
+        return [=] { answer_refused(*submission, status, outcomes[index].message, outcomes); };
+      });
 }
 
-void ask_next(const SubmissionPtr& submission) {
-  if (submission->done == submission->specs.size()) return answer_accepted(*submission, false);
-  submission->client.try_to_ask(
-      JobSubmitted{submission->number(submission->done),
-                   submission->specs[submission->done],
-                   submission->user},
-      [submission](const RequestOutcome& outcome) { on_outcome(submission, outcome); });
+void ask(const SubmissionPtr& submission) {
+  std::vector<EventBody> requests;
+  for (std::size_t i = 0; i < submission->specs.size(); ++i)
+    requests.push_back(JobSubmitted{submission->number(i), submission->specs[i], submission->user});
+  ask_all(submission->client,
+          std::move(requests),
+          BatchEnds::AtRefusal,
+          [submission](const Outcomes& outcomes) { on_outcomes(submission, outcomes); });
 }
 
 // Who sends a job again takes this for a receipt of the first time: the job must not be lost then.
@@ -109,8 +124,8 @@ void refuse_taken(const SubmissionPtr& submission,
   submission->client.settle(submission->call, refuse);
 }
 
-// Names that live jobs have are told before anything is asked for; of a trial also what the core
-// would refuse.
+// What the core would refuse is told before anything is asked for: a text with one bad job leaves
+// nothing behind. What changes between here and there the core tells.
 void begin(const SubmissionPtr& submission, bool dry) {
   submission->client.look(submission->call, [submission, dry](const ControlView& view) -> Then {
     std::vector<std::string> taken;
@@ -122,16 +137,21 @@ void begin(const SubmissionPtr& submission, bool dry) {
     if (!taken.empty())
       return [submission, dry, taken = std::move(taken)] { refuse_taken(submission, dry, taken); };
     Errors refused;
-    for (const auto& spec : submission->specs)
-      if (std::string why = dry ? why_refused(view.state, spec) : ""; !why.empty())
+    // A single job is whole as it is, and to look for its place twice can take long.
+    const bool looks = dry || submission->specs.size() > 1;
+    for (std::size_t i = 0; looks && i < submission->specs.size(); ++i) {
+      if (is_in(view, *submission, i)) continue;
+      if (std::string why = why_refused(view.state, submission->specs[i]); !why.empty())
         refused.push_back({ErrorCode::InvalidInput, {}, 0, {}, std::move(why)});
+    }
     if (!refused.empty()) {
       fail(submission->call, 422, refused);
       return {};
     }
     return [submission, dry] {
-      if (dry) return answer_accepted(*submission, true);
-      ask_next(submission);
+      if (!dry) return ask(submission);
+      const RequestOutcome would{RequestOutcome::Kind::Accepted, JobId::none(), {}};
+      answer_accepted(*submission, Outcomes(submission->specs.size(), would));
     };
   });
 }
@@ -185,7 +205,7 @@ void take(const CallPtr& call, const ControlClient& client, const Wish& wish, Re
         call,
         client,
         {std::move(specs), std::move(jobs.warnings), wish.key, user_of(*call), wish.dry});
-  begin(std::make_shared<Submission>(Submission{
+  begin(std::make_shared<const Submission>(Submission{
             call, client, std::move(specs), std::move(jobs.warnings), wish.key, user_of(*call)}),
         wish.dry);
 }
