@@ -128,6 +128,7 @@ class Reading {
                       ", or the least and the most; write for example 2 or 1:4");
     out_.nodes_min = static_cast<std::int32_t>(*low);
     out_.nodes_max = static_cast<std::int32_t>(*high);
+    knows_nodes_ = true;
   }
 
   void read_per_node() {
@@ -139,6 +140,7 @@ class Reading {
     const auto value = whole_number("", text, 1, kPerNodeMax);
     if (value) {
       out_.per_node = static_cast<std::int32_t>(*value);
+      knows_per_node_ = true;
     } else {
       fail("--nproc-per-node",
            "\"" + text + "\" found, needed processes of a node, a number from 1 to " +
@@ -252,7 +254,8 @@ class Reading {
     if (!given) out_.threads = caller_.variable("OMP_NUM_THREADS").value_or("1");
   }
 
-  std::vector<std::uint64_t> ranks(const char* option) {
+  /// The ranks that `option` lists, of which there are `count` at most: 0 where that is not known.
+  std::vector<std::uint64_t> ranks(const char* option, std::uint64_t count, const char* whose) {
     std::vector<std::uint64_t> out;
     const auto text = arguments_.value(option);
     if (!text) return out;
@@ -263,18 +266,27 @@ class Reading {
       return out;
     }
     for (const std::string& word : *words) {
-      if (const auto rank = whole_number(name, word, 0, kFilteredRankMax)) {
-        out.push_back(*rank);
-      } else {
+      const auto rank = whole_number(name, word, 0, kFilteredRankMax);
+      if (!rank) {
         keep(rank.errors());
+      } else if (count > 0 && *rank >= count) {
+        // Nothing would be shown of it, ever, and the command look as if the job were silent.
+        fail(option,
+             word + " found, but " + whose + " has " + std::to_string(count) +
+                 (count == 1 ? " process" : " processes") + " at most, counted from 0; write " +
+                 (count == 1 ? "0" : "0 to " + std::to_string(count - 1)) + ", or leave it out");
+      } else {
+        out.push_back(*rank);
       }
     }
     return out;
   }
 
   void read_filter() {
-    out_.filter.ranks = ranks("--ranks");
-    out_.filter.local_ranks = ranks("--local-ranks-filter");
+    const auto per_node = static_cast<std::uint64_t>(knows_per_node_ ? out_.per_node : 0);
+    const auto nodes = static_cast<std::uint64_t>(knows_nodes_ ? out_.nodes_max : 0);
+    out_.filter.ranks = ranks("--ranks", nodes * per_node, "the job");
+    out_.filter.local_ranks = ranks("--local-ranks-filter", per_node, "a node");
     if (arguments_.has("--ranks") && arguments_.has("--local-ranks-filter"))
       fail("--ranks", "found beside --local-ranks-filter, needed one of them; leave one out");
     if (out_.is_elastic() && arguments_.has("--local-ranks-filter"))
@@ -303,6 +315,8 @@ class Reading {
   const Caller& caller_;
   RunRequest out_;
   Errors errors_;
+  bool knows_nodes_ = false;     ///< Else --nnodes is refused.
+  bool knows_per_node_ = false;  ///< Else --nproc-per-node is refused, or no number.
 };
 
 }  // namespace

@@ -332,6 +332,18 @@ TEST(RunRequest, WhatContradictsItselfIsRefused) {
               ElementsAre(HasSubstr("0 found beside --nproc-per-node gpu")));
   EXPECT_THAT(errors_of({"--nnodes", "1:2", "--local-ranks-filter", "0", "train.py"}),
               ElementsAre(HasSubstr("found with a range of --nnodes")));
+  EXPECT_THAT(errors_of({"--nproc-per-node", "2", "--ranks", "1,2", "train.py"}),
+              ElementsAre("orrery run: --ranks: 2 found, but the job has 2 processes at most, "
+                          "counted from 0; write 0 to 1, or leave it out"));
+  EXPECT_THAT(errors_of({"--nnodes", "1:2", "--ranks", "0,1,2", "train.py"}),
+              ElementsAre(HasSubstr("--ranks: 2 found, but the job has 2 processes at most")));
+  EXPECT_THAT(errors_of({"--nnodes", "2", "--local-ranks-filter", "1", "train.py"}),
+              ElementsAre("orrery run: --local-ranks-filter: 1 found, but a node has 1 process at "
+                          "most, counted from 0; write 0, or leave it out"));
+  // Of what is refused itself, or known to the cluster alone, there is no number to hold it to.
+  EXPECT_THAT(errors_of({"--nnodes", "none", "--ranks", "7", "train.py"}),
+              ElementsAre(HasSubstr("--nnodes")));
+  EXPECT_THAT(errors_of({"--nproc-per-node", "gpu", "--ranks", "7", "train.py"}), ElementsAre());
   EXPECT_THAT(errors_of({"--nnodes", "2"}),
               ElementsAre("orrery run: 0 operands, needed SCRIPT|CMD [args...]; usage: orrery run "
                           "[options] SCRIPT|CMD [args...]"));
