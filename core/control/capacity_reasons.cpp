@@ -342,6 +342,14 @@ std::string why_no_ports(const State& state, const JobState& job) {
   return {};
 }
 
+std::string why_never_in_quota(const State& state, const JobState& job, std::int32_t devices) {
+  for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace})
+    if (quota != UINT32_MAX && devices > state.quotas[quota].quota.devices)
+      return state.quotas[quota].quota.scope + " may hold " +
+             counted(state.quotas[quota].quota.devices, "device");
+  return {};
+}
+
 std::string why_over_quota(const State& state, const JobState& job, std::int32_t devices) {
   for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace}) {
     if (quota == UINT32_MAX) continue;

@@ -24,6 +24,10 @@ std::string why_no_more(const State& state,
 /// that would go there. Empty where none has.
 std::string why_no_ports(const State& state, const JobState& job);
 
+/// Which quota would not let the job hold `devices` even if it were the only one: "group/research
+/// may hold 16 devices". Empty where none does.
+std::string why_never_in_quota(const State& state, const JobState& job, std::int32_t devices);
+
 /// Which quota keeps the job from holding `devices` in all: "group/research may hold 16 devices and
 /// holds 14". Empty where none does.
 std::string why_over_quota(const State& state, const JobState& job, std::int32_t devices);

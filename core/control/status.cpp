@@ -46,10 +46,14 @@ std::string waiting_message(const State& state, const JobState& job, const Queue
     if (!why.empty()) return before_waiting(job) + why;
   }
   std::string text;
-  if (const std::string quota = why_over_quota(state, job, row.gang_devices());
+  if (const std::string quota = why_never_in_quota(state, job, row.gang_devices());
       !quota.empty() && !row.infeasible) {
     text = "needs " + counted(row.gang_devices(), "device") +
-           " at once, its quota is used up: " + quota;
+           " at once, more than its quota ever allows: " + quota;
+  } else if (const std::string used = why_over_quota(state, job, row.gang_devices());
+             !used.empty() && !row.infeasible) {
+    text = "needs " + counted(row.gang_devices(), "device") +
+           " at once, its quota is used up: " + used;
   } else if (const std::string queue = why_its_queue(state, job, queues); !queue.empty()) {
     text = "needs " + counted(row.gang_devices(), "device") + " at once: " + queue;
   } else {

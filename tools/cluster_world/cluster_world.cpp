@@ -468,13 +468,12 @@ void ClusterWorld::submit_waiting() {
     std::deque<Submission> together;
     std::vector<JobSpec> specs;
     while (!unsent_.empty()) {
-      const bool sound = check_spec(*unsent_.front().spec).empty();
-      if (!sound && !together.empty()) break;
+      const bool joins = check_spec(*unsent_.front().spec).empty() && !unsent_.front().alone;
+      if (!joins && !together.empty()) break;
       specs.push_back(*unsent_.front().spec);
       together.push_back(std::move(unsent_.front()));
       unsent_.pop_front();
-      if (sound) continue;
-      break;
+      if (!joins) break;
     }
     if (check_spec(specs.back()).empty())
       if (const Errors lost = lost_in_document(specs, groups_, scenario_.file); !lost.empty())
@@ -497,7 +496,8 @@ void ClusterWorld::take_answers() {
   }
 }
 
-// Of a list the controller takes the jobs before the first that it refuses.
+// A list with a job that it refuses the controller refuses whole, as a rule; where a job became
+// unfit on the way it names those that it took.
 void ClusterWorld::answered(std::deque<Submission> asked, const RequestAnswer& answer) {
   note(journal_.follow());
   if (!answer.reached) return note(Error{.subject = "submission", .message = answer.body});
@@ -505,6 +505,13 @@ void ClusterWorld::answered(std::deque<Submission> asked, const RequestAnswer& a
   std::size_t taken = asked.size();
   if (answer.status >= 300)
     taken = reply.is_object() ? reply.value("jobs", Json::array()).size() : 0;
+  if (answer.status == 422 && taken == 0 && asked.size() > 1) {
+    for (Submission& each : asked) {
+      each.alone = true;
+      unsent_.push_back(std::move(each));
+    }
+    return;
+  }
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (i > taken) {
       unsent_.push_back(asked[i]);

@@ -116,6 +116,20 @@ TEST(WaitingReason, NamesTheQuota) {
             "holds 2");
 }
 
+// Of a job that no end of another helps, "used up" would say that waiting does.
+TEST(WaitingReason, NamesTheQuotaThatNeverHoldsTheJob) {
+  ControllerHarness h({nodes_of(1, 4)});
+  h.step(QuotasDeclared{{Quota{"group/research", 1}}});
+  EXPECT_EQ(message_of(h, h.submit(job("a").group("research").replicas(2))),
+            "needs 2 devices at once, more than its quota ever allows: group/research may hold 1 "
+            "device");
+  h.step(QuotasDeclared{{Quota{"group/research", 2}}});
+  h.running(job("first").group("research"), 1);
+  EXPECT_EQ(message_of(h, h.submit(job("b").group("research").replicas(2))),
+            "needs 2 devices at once, its quota is used up: group/research may hold 2 devices and "
+            "holds 1");
+}
+
 TEST(WaitingReason, WhereThereIsRoomThePolicyDecides) {
   Settings settings;
   settings.policy = "fifo/1";
