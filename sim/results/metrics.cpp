@@ -38,11 +38,14 @@ void set_ratios(const std::vector<JobRatios>& jobs, Summary& summary) {
   std::uint64_t unfair = 0;
   for (const JobRatios& job : jobs) {
     slowdown.push_back(job.slowdown);
-    summary.slowdown_avg += job.slowdown / count;
-    summary.ftf_avg += job.fairness / count;
+    // Divided once, below: many quotients of 1 add up to less than 1.
+    summary.slowdown_avg += job.slowdown;
+    summary.ftf_avg += job.fairness;
     summary.ftf_max = std::max(summary.ftf_max, job.fairness);
     unfair += job.fairness > 1 ? 1 : 0;
   }
+  summary.slowdown_avg /= count;
+  summary.ftf_avg /= count;
   summary.slowdown_p99 = percentile_by_selection(std::span<double>(slowdown), 0.99);
   summary.ftf_unfair = static_cast<double>(unfair) / count;
 }

@@ -63,6 +63,20 @@ TEST(Metrics, AJobThatStartsInTheInstantOfItsSubmissionNeverWaited) {
   EXPECT_EQ(metrics.summarise({.end = at_s(2), .devices = 1}).queue_max, 0U);
 }
 
+// In 300 quotients of 1 each their sum is a little less than 1.
+TEST(Metrics, WhereNoJobWaitsTheMeanSlowdownIsExactlyOne) {
+  Metrics metrics;
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    const JobId job(i);
+    metrics.submitted(job, {.name = "a", .submitted = at_s(10), .devices_requested = 1});
+    metrics.observe(allocated(job, at_s(10), 1, 1));
+    metrics.observe(phase(job, at_s(10), JobPhase::Pending, JobPhase::Starting));
+    metrics.observe(phase(job, at_s(10), JobPhase::Starting, JobPhase::Running));
+    metrics.observe(phase(job, at_s(110), JobPhase::Running, JobPhase::Succeeded));
+  }
+  EXPECT_EQ(metrics.summarise({.end = at_s(110), .devices = 300}).slowdown_avg, 1);
+}
+
 TEST(Metrics, CountersAreSummedOverJobs) {
   Metrics metrics;
   for (std::uint32_t i = 0; i < 2; ++i) {
