@@ -31,14 +31,12 @@ class Blame(unittest.TestCase):
                 job.next_generation()
             code = worker.process.wait(fakes.PATIENCE_S)
 
-            def said():
-                return [line["diagnosis"] for line in worker.agent.lines if "diagnosis" in line]
-            if how != "catches":
-                fakes.wait_for(job.changed, "what it blames", said)
+            # All that it has said before its end is read before its agent sees that end.
+            fakes.wait_for(job.changed, "the end of its connection", lambda: worker.agent.ended)
             found = []
-            for line in said():  # Said again after each hello.
-                if line not in found:
-                    found.append(line)
+            for line in worker.agent.lines:  # Said again after each hello.
+                if "diagnosis" in line and line["diagnosis"] not in found:
+                    found.append(line["diagnosis"])
             return found, code
 
     def test_what_was_said_last_has_gone_before_the_end(self):
@@ -74,7 +72,6 @@ class Blame(unittest.TestCase):
             worker, = job.add("trainer", program="blaming.py", waits=False,
                               environment={"BLAMES": "other_job", "OTHER_URL": other.url})
             self.assertEqual(worker.process.wait(fakes.PATIENCE_S), 1)
-            # All that it has said before its end is read before its agent sees that end.
             fakes.wait_for(job.changed, "the end of its connection", lambda: worker.agent.ended)
             self.assertEqual([line for line in worker.agent.lines if "diagnosis" in line], [])
 
