@@ -55,6 +55,22 @@ TEST_F(JobsTest, WhatTheCoreRefusesIsUnprocessable) {
   EXPECT_EQ(post("/api/v1/jobs", "a 0\n").status, 422);
 }
 
+// More than are looked at between two decisions.
+TEST_F(JobsTest, AllJobsOfALongTextAreLookedAt) {
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "j" + std::to_string(i) + "\n";
+  const Answer refused = post("/api/v1/jobs", many + "a 0\n" + "b\nc 0\n");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_EQ(refused.json()["error"]["details"].size(), 2u) << refused.body;
+  EXPECT_EQ(submitted(), 0u);
+  EXPECT_EQ(post("/api/v1/jobs", many).json()["jobs"].size(), 40u);
+  const Answer applied = post("/api/v1/jobs?apply=1", many + "last\n");
+  ASSERT_EQ(applied.json()["jobs"].size(), 41u) << applied.body;
+  EXPECT_EQ(applied.json()["jobs"][39]["result"], "unchanged");
+  EXPECT_EQ(applied.json()["jobs"][40]["result"], "submitted");
+  EXPECT_EQ(submitted(), 41u);
+}
+
 // Of what is in already only the answer was lost: a text that was good then is good now.
 TEST_F(JobsTest, ARepeatedSubmissionIsNotHeldToWhatIsRefusedNow) {
   const std::string key = "Idempotency-Key: k1\r\n";
