@@ -276,6 +276,10 @@ bool take(const State& state,
       placement_of(state, job, piece.demand, piece.replicas), trial, nodes);
 }
 
+std::string may_hold(const Quota& quota) {
+  return quota.scope + " may hold " + counted(quota.devices, "device");
+}
+
 bool fit_together(const State& state, const JobState& job, const std::vector<Piece>& pieces) {
   CapacityTrial trial;
   trial.sync(state.ledger.free());
@@ -345,8 +349,7 @@ std::string why_no_ports(const State& state, const JobState& job) {
 std::string why_never_in_quota(const State& state, const JobState& job, std::int32_t devices) {
   for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace})
     if (quota != UINT32_MAX && devices > state.quotas[quota].quota.devices)
-      return state.quotas[quota].quota.scope + " may hold " +
-             counted(state.quotas[quota].quota.devices, "device");
+      return may_hold(state.quotas[quota].quota);
   return {};
 }
 
@@ -355,8 +358,7 @@ std::string why_over_quota(const State& state, const JobState& job, std::int32_t
     if (quota == UINT32_MAX) continue;
     const QuotaUse& use = state.quotas[quota];
     if (use.held - job.row.devices_held + devices > use.quota.devices)
-      return use.quota.scope + " may hold " + counted(use.quota.devices, "device") + " and holds " +
-             std::to_string(use.held);
+      return may_hold(use.quota) + " and holds " + std::to_string(use.held);
   }
   return {};
 }

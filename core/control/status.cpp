@@ -34,6 +34,16 @@ std::string before_waiting(const JobState& job) {
   return "";
 }
 
+// "its quota is used up: group/research may hold 16 devices and holds 14"; empty where no quota
+// binds.
+std::string why_its_quota(const State& state, const JobState& job) {
+  const std::int32_t devices = job.row.gang_devices();
+  if (const std::string never = why_never_in_quota(state, job, devices); !never.empty())
+    return "more than its quota ever allows: " + never;
+  const std::string used = why_over_quota(state, job, devices);
+  return used.empty() ? used : "its quota is used up: " + used;
+}
+
 std::string why_its_queue(const State& state, const JobState& job, const QueueStandings* queues) {
   if (state.settings.queues.empty()) return {};
   return queues != nullptr ? queues->why_waiting(job) : QueueStandings(state).why_waiting(job);
@@ -46,14 +56,8 @@ std::string waiting_message(const State& state, const JobState& job, const Queue
     if (!why.empty()) return before_waiting(job) + why;
   }
   std::string text;
-  if (const std::string quota = why_never_in_quota(state, job, row.gang_devices());
-      !quota.empty() && !row.infeasible) {
-    text = "needs " + counted(row.gang_devices(), "device") +
-           " at once, more than its quota ever allows: " + quota;
-  } else if (const std::string used = why_over_quota(state, job, row.gang_devices());
-             !used.empty() && !row.infeasible) {
-    text = "needs " + counted(row.gang_devices(), "device") +
-           " at once, its quota is used up: " + used;
+  if (const std::string quota = why_its_quota(state, job); !quota.empty() && !row.infeasible) {
+    text = "needs " + counted(row.gang_devices(), "device") + " at once, " + quota;
   } else if (const std::string queue = why_its_queue(state, job, queues); !queue.empty()) {
     text = "needs " + counted(row.gang_devices(), "device") + " at once: " + queue;
   } else {

@@ -1,6 +1,5 @@
 #include "runtime/http/apply.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -20,7 +19,6 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlClient::Then;
 
 /// What became of one job, or shall once `request` is taken.
 struct Applied {
@@ -159,34 +157,22 @@ void ask(const ApplicationPtr& application) {
           });
 }
 
-// How many jobs are looked at between two decisions of the core: to look for the place of one on a
-// large cluster can take long.
-constexpr std::size_t kJobsOfALook = 16;
-
-// Looks at the jobs that were not looked at yet, then asks.
-void look_on(const ApplicationPtr& application) {
-  application->client.look(application->call, [application](const ControlView& view) -> Then {
-    const WantedJobs& wanted = application->wanted;
-    auto& jobs = application->jobs;
-    const std::size_t end = std::min(jobs.size() + kJobsOfALook, wanted.specs.size());
-    while (jobs.size() < end) {
-      const std::size_t i = jobs.size();
-      const JobState* job = view.state.find(view.state.named(wanted.specs[i]->name));
-      jobs.push_back(job == nullptr || job->deleted ? submitted(wanted, i, view)
-                                                    : compared(wanted.specs[i], view, *job));
-    }
-    return [application] {
-      if (application->jobs.size() < application->wanted.specs.size()) return look_on(application);
-      if (application->wanted.dry) return finish(application);
-      ask(application);
-    };
-  });
-}
-
 }  // namespace
 
 void apply_jobs(const CallPtr& call, const ControlClient& client, WantedJobs wanted) {
-  look_on(std::make_shared<Application>(Application{call, client, std::move(wanted), {}}));
+  const auto application =
+      std::make_shared<Application>(Application{call, client, std::move(wanted), {}});
+  const auto look = [application](const ControlView& view, std::size_t i) {
+    const WantedJobs& jobs = application->wanted;
+    const JobState* job = view.state.find(view.state.named(jobs.specs[i]->name));
+    application->jobs.push_back(job == nullptr || job->deleted
+                                    ? submitted(jobs, i, view)
+                                    : compared(jobs.specs[i], view, *job));
+  };
+  look_at_all(client, call, application->wanted.specs.size(), look, [application] {
+    if (application->wanted.dry) return finish(application);
+    ask(application);
+  });
 }
 
 }  // namespace orrery::http

@@ -1,5 +1,6 @@
 #include "runtime/http/request_batch.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -22,6 +23,23 @@ struct Batch {
 };
 
 using BatchPtr = std::shared_ptr<Batch>;
+
+/// Looks between two decisions of the core.
+constexpr std::size_t kSlice = 16;
+
+void look_from(const ControlClient& client,
+               const CallPtr& call,
+               std::size_t first,
+               std::size_t count,
+               const std::function<void(const runtime::ControlView&, std::size_t)>& look,
+               const ControlClient::Then& then) {
+  client.look(call, [=](const runtime::ControlView& view) -> ControlClient::Then {
+    const std::size_t end = std::min(first + kSlice, count);
+    for (std::size_t i = first; i < end; ++i) look(view, i);
+    if (end == count) return then;
+    return [=] { look_from(client, call, end, count, look, then); };
+  });
+}
 
 void ask_more(const BatchPtr& batch);
 
@@ -54,6 +72,14 @@ void ask_all(const ControlClient& client,
   if (requests.empty()) return then({});
   ask_more(std::make_shared<Batch>(
       Batch{client, std::move(requests), ends, std::move(then), {}, 0, false}));
+}
+
+void look_at_all(const ControlClient& client,
+                 const CallPtr& call,
+                 std::size_t count,
+                 const std::function<void(const runtime::ControlView&, std::size_t)>& look,
+                 const ControlClient::Then& then) {
+  look_from(client, call, 0, count, look, then);
 }
 
 }  // namespace orrery::http

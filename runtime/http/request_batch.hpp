@@ -1,4 +1,4 @@
-// Many requests of one call: asked in order, waited for together.
+// Many jobs or requests of one call: looked at in slices; asked in order, waited for together.
 #pragma once
 
 #include <cstddef>
@@ -24,5 +24,15 @@ void ask_all(const ControlClient& client,
              std::vector<EventBody> requests,
              BatchEnds ends,
              std::function<void(const std::vector<runtime::RequestOutcome>&)> then);
+
+/// Calls `look` with each index below `count`, in order, on the core thread, where it only copies;
+/// then `then` on the I/O thread. The core decides in between, for a look can take long: the place
+/// of a job on a large cluster is looked for. Where the controller cannot tell, the call is
+/// answered as by ControlClient::look.
+void look_at_all(const ControlClient& client,
+                 const CallPtr& call,
+                 std::size_t count,
+                 const std::function<void(const runtime::ControlView&, std::size_t)>& look,
+                 const ControlClient::Then& then);
 
 }  // namespace orrery::http

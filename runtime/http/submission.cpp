@@ -124,50 +124,34 @@ void refuse_taken(const SubmissionPtr& submission,
   submission->client.settle(submission->call, refuse);
 }
 
-// How many jobs are looked at between two decisions of the core: to look for the place of one on a
-// large cluster can take long.
-constexpr std::size_t kJobsOfALook = 16;
+/// What stands against a submission before anything of it is asked for.
+struct Objections {
+  std::vector<std::string> taken;  ///< For each name that a live job has.
+  Errors refused;                  ///< By the core.
+};
 
-// What the core would refuse is told before anything is asked for: a text with one bad job leaves
-// nothing behind. What changes between here and there the core tells.
-void check_from(const SubmissionPtr& submission, bool dry, std::size_t first, Errors refused) {
-  const std::size_t count = submission->specs.size();
-  const auto go_on = [submission, dry] {
+// A text with one bad job leaves nothing behind: what the core would refuse is told before anything
+// is asked for. What changes between here and there the core tells.
+void begin(const SubmissionPtr& submission, bool dry) {
+  const auto found = std::make_shared<Objections>();
+  // A single job is whole as it is, and the core looks at it anyway.
+  const bool judges = dry || submission->specs.size() > 1;
+  const auto look = [=](const ControlView& view, std::size_t i) {
+    const auto& spec = submission->specs[i];
+    if (is_taken(view, *submission, i))
+      found->taken.push_back(spec->name +
+                             ": a live job has this name, names are unique; choose another, wait "
+                             "for its end, or delete it");
+    if (!judges || is_in(view, *submission, i)) return;
+    if (std::string why = why_refused(view.state, spec); !why.empty())
+      found->refused.push_back({ErrorCode::InvalidInput, {}, 0, {}, std::move(why)});
+  };
+  look_at_all(submission->client, submission->call, submission->specs.size(), look, [=] {
+    if (!found->taken.empty()) return refuse_taken(submission, dry, found->taken);
+    if (!found->refused.empty()) return fail(submission->call, 422, found->refused);
     if (!dry) return ask(submission);
     const RequestOutcome would{RequestOutcome::Kind::Accepted, JobId::none(), {}};
     answer_accepted(*submission, Outcomes(submission->specs.size(), would));
-  };
-  // A single job is whole as it is.
-  if (count == 1 && !dry) return go_on();
-  submission->client.look(submission->call, [=](const ControlView& view) -> Then {
-    const std::size_t end = std::min(first + kJobsOfALook, count);
-    Errors wrong = refused;
-    for (std::size_t i = first; i < end; ++i) {
-      if (is_in(view, *submission, i)) continue;
-      if (std::string why = why_refused(view.state, submission->specs[i]); !why.empty())
-        wrong.push_back({ErrorCode::InvalidInput, {}, 0, {}, std::move(why)});
-    }
-    return [=, wrong = std::move(wrong)] {
-      if (end < count) return check_from(submission, dry, end, wrong);
-      if (!wrong.empty()) return fail(submission->call, 422, wrong);
-      go_on();
-    };
-  });
-}
-
-// Names that live jobs have are told first.
-void begin(const SubmissionPtr& submission, bool dry) {
-  submission->client.look(submission->call, [submission, dry](const ControlView& view) -> Then {
-    std::vector<std::string> taken;
-    for (std::size_t i = 0; i < submission->specs.size(); ++i)
-      if (is_taken(view, *submission, i))
-        taken.push_back(submission->specs[i]->name +
-                        ": a live job has this name, names are unique; choose another, wait for "
-                        "its end, or delete it");
-    return [submission, dry, taken = std::move(taken)] {
-      if (!taken.empty()) return refuse_taken(submission, dry, taken);
-      check_from(submission, dry, 0, {});
-    };
   });
 }
 

@@ -121,6 +121,7 @@ class Reading {
     const auto low = whole_number("", text.substr(0, colon), 1, kNodesMax);
     const auto high =
         colon == text.npos ? low : whole_number("", text.substr(colon + 1), 1, kNodesMax);
+    out_.nodes_max = 0;  // Not known, where it is refused.
     if (!low || !high || *low > *high)
       return fail("--nnodes",
                   "\"" + text + "\" found, needed a number of nodes from 1 to " +
@@ -128,7 +129,6 @@ class Reading {
                       ", or the least and the most; write for example 2 or 1:4");
     out_.nodes_min = static_cast<std::int32_t>(*low);
     out_.nodes_max = static_cast<std::int32_t>(*high);
-    knows_nodes_ = true;
   }
 
   void read_per_node() {
@@ -138,14 +138,11 @@ class Reading {
     if (text == "auto") out_.per_node_is = PerNode::DevicesElseCores;
     if (out_.per_node_is != PerNode::Number) return;
     const auto value = whole_number("", text, 1, kPerNodeMax);
-    if (value) {
-      out_.per_node = static_cast<std::int32_t>(*value);
-      knows_per_node_ = true;
-    } else {
+    out_.per_node = value ? static_cast<std::int32_t>(*value) : 0;
+    if (!value)
       fail("--nproc-per-node",
            "\"" + text + "\" found, needed processes of a node, a number from 1 to " +
                std::to_string(kPerNodeMax) + ", or gpu, cpu or auto; write for example 8");
-    }
   }
 
   void read_shares() {
@@ -283,8 +280,9 @@ class Reading {
   }
 
   void read_filter() {
-    const auto per_node = static_cast<std::uint64_t>(knows_per_node_ ? out_.per_node : 0);
-    const auto nodes = static_cast<std::uint64_t>(knows_nodes_ ? out_.nodes_max : 0);
+    const bool is_number = out_.per_node_is == PerNode::Number;
+    const auto per_node = static_cast<std::uint64_t>(is_number ? out_.per_node : 0);
+    const auto nodes = static_cast<std::uint64_t>(out_.nodes_max);
     out_.filter.ranks = ranks("--ranks", nodes * per_node, "the job");
     out_.filter.local_ranks = ranks("--local-ranks-filter", per_node, "a node");
     if (arguments_.has("--ranks") && arguments_.has("--local-ranks-filter"))
@@ -315,8 +313,6 @@ class Reading {
   const Caller& caller_;
   RunRequest out_;
   Errors errors_;
-  bool knows_nodes_ = false;     ///< Else --nnodes is refused.
-  bool knows_per_node_ = false;  ///< Else --nproc-per-node is refused, or no number.
 };
 
 }  // namespace

@@ -468,12 +468,13 @@ void ClusterWorld::submit_waiting() {
     std::deque<Submission> together;
     std::vector<JobSpec> specs;
     while (!unsent_.empty()) {
-      const bool joins = check_spec(*unsent_.front().spec).empty() && !unsent_.front().alone;
-      if (!joins && !together.empty()) break;
+      const bool sound = check_spec(*unsent_.front().spec).empty();
+      if (!sound && !together.empty()) break;
       specs.push_back(*unsent_.front().spec);
       together.push_back(std::move(unsent_.front()));
       unsent_.pop_front();
-      if (!joins) break;
+      if (sound) continue;
+      break;
     }
     if (check_spec(specs.back()).empty())
       if (const Errors lost = lost_in_document(specs, groups_, scenario_.file); !lost.empty())
@@ -496,8 +497,7 @@ void ClusterWorld::take_answers() {
   }
 }
 
-// A list with a job that it refuses the controller refuses whole, as a rule; where a job became
-// unfit on the way it names those that it took.
+// Where something goes wrong on the way, the answer to a list names the first jobs, which are in.
 void ClusterWorld::answered(std::deque<Submission> asked, const RequestAnswer& answer) {
   note(journal_.follow());
   if (!answer.reached) return note(Error{.subject = "submission", .message = answer.body});
@@ -505,13 +505,6 @@ void ClusterWorld::answered(std::deque<Submission> asked, const RequestAnswer& a
   std::size_t taken = asked.size();
   if (answer.status >= 300)
     taken = reply.is_object() ? reply.value("jobs", Json::array()).size() : 0;
-  if (answer.status == 422 && taken == 0 && asked.size() > 1) {
-    for (Submission& each : asked) {
-      each.alone = true;
-      unsent_.push_back(std::move(each));
-    }
-    return;
-  }
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (i > taken) {
       unsent_.push_back(asked[i]);

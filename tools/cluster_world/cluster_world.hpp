@@ -104,7 +104,6 @@ class ClusterWorld final : private sim::ClusterListener {
   struct Submission {
     std::uint64_t request = 0;
     std::shared_ptr<const JobSpec> spec;  ///< As the controller gets it.
-    bool alone = false;                   ///< A file of its own: one that held it was refused.
   };
 
   // What the model tells.

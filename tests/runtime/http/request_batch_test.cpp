@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "tests/runtime/http/deaf_control.hpp"
 
 namespace orrery::http {
 namespace {
@@ -19,43 +21,17 @@ using Kind = RequestOutcome::Kind;
 using ::testing::ElementsAre;
 
 /// Keeps what it is asked until the test answers.
-class SlowControl final : public runtime::ControlApi {
+class SlowControl final : public tests::DeafControl {
  public:
-  void read(std::function<void(const runtime::ControlView&)>) override {}
-
   void ask(EventBody request, std::function<void(const RequestOutcome&)> done) override {
     jobs.push_back(std::get<StopRequested>(request).job.value);
     waiting.push_back(std::move(done));
   }
 
-  void when_durable(std::function<void(const RequestOutcome&)>) override {}
-
-  std::unique_ptr<runtime::Subscription> follow_events(
-      std::size_t, std::function<void(const runtime::EventLine&)>) override {
-    return nullptr;
-  }
-
-  std::unique_ptr<runtime::Subscription> follow_changes(std::function<void(JobId)>) override {
-    return nullptr;
-  }
-
-  std::unique_ptr<runtime::Subscription> read_log(
-      const runtime::LogQuery&, std::function<void(const runtime::LogPiece&)>) override {
-    return nullptr;
-  }
-
-  void answer(std::size_t index, Kind kind, std::string message = {}) {
-    waiting[index]({kind, JobId::none(), std::move(message)});
-  }
+  void answer(std::size_t index, Kind kind) { waiting[index]({kind, JobId::none(), {}}); }
 
   std::vector<std::uint32_t> jobs;
   std::vector<std::function<void(const RequestOutcome&)>> waiting;
-};
-
-struct AtOnce final : Executor {
-  void post(std::function<void()> task) override { task(); }
-
-  std::shared_ptr<void> after(Duration, std::function<void()>) override { return nullptr; }
 };
 
 class RequestBatch : public ::testing::Test {
@@ -67,7 +43,7 @@ class RequestBatch : public ::testing::Test {
       stop.job = JobId{static_cast<std::uint32_t>(i)};
       requests.emplace_back(stop);
     }
-    ask_all(ControlClient(control_, std::make_shared<AtOnce>()),
+    ask_all(ControlClient(control_, std::make_shared<tests::NowExecutor>()),
             std::move(requests),
             ends,
             [this](const std::vector<RequestOutcome>& outcomes) {

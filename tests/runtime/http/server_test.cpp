@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/http/text_reader.hpp"
+#include "tests/runtime/http/deaf_control.hpp"
 #include "tests/runtime/http/http_fixture.hpp"
 
 namespace orrery::tests {
@@ -294,30 +295,6 @@ TEST_F(ServerTest, ManyClientsAtOnce) {
 
 // --- the end ---
 
-/// Forgets what it is asked, as a controller that has ended.
-class DeafControl final : public runtime::ControlApi {
- public:
-  void read(std::function<void(const runtime::ControlView&)>) override {}
-
-  void ask(EventBody, std::function<void(const runtime::RequestOutcome&)>) override {}
-
-  void when_durable(std::function<void(const runtime::RequestOutcome&)>) override {}
-
-  std::unique_ptr<runtime::Subscription> follow_events(
-      std::size_t, std::function<void(const runtime::EventLine&)>) override {
-    return nullptr;
-  }
-
-  std::unique_ptr<runtime::Subscription> follow_changes(std::function<void(JobId)>) override {
-    return nullptr;
-  }
-
-  std::unique_ptr<runtime::Subscription> read_log(
-      const runtime::LogQuery&, std::function<void(const runtime::LogPiece&)>) override {
-    return nullptr;
-  }
-};
-
 TEST_F(ServerTest, WhatTheControllerForgetsIsAnsweredAllTheSame) {
   DeafControl deaf;
   options.address = "127.0.0.1:0";
@@ -398,14 +375,6 @@ TEST_F(ServerTest, OthersAreServedWhileATextIsRead) {
   go_on.set_value();
   EXPECT_EQ(slow.get().status, 200);
 }
-
-/// Runs what is posted at once.
-class NowExecutor final : public http::Executor {
- public:
-  void post(std::function<void()> task) override { task(); }
-
-  std::shared_ptr<void> after(Duration, std::function<void()>) override { return {}; }
-};
 
 TEST(TextReader, TakesABoundedNumberOfTexts) {
   std::promise<void> reading;
