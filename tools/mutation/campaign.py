@@ -100,14 +100,15 @@ def run_step(tree, step, number: int, processor_s: float, wall_s: float) -> tupl
 def measure(tree, *, storm_only: bool, pins: bool) -> dict:
     """What each step takes without a mutant, s of processor time; all of them must pass."""
     path = tree.folder / "measured.json"
-    programs = [tree.build / "bin" / name for name in nets.TARGETS]
+    paths = sorted({mutant["path"] for mutant in tree.mutants()})
+    programs = [tree.build / "bin" / name for name in nets.targets(map(nets.folder_of, paths))]
     binaries = sum(program.stat().st_mtime_ns for program in programs if program.exists())
     took = {}
     if path.exists():
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["binaries"] == binaries:
             took = kept["steps"]
-    for step in nets.every_step(storm_only=storm_only, pins=pins):
+    for step in nets.every_step(paths, storm_only=storm_only, pins=pins):
         if step.name in took:
             continue
         kill, took[step.name] = run_step(tree, step, 0, 3600, 7200)

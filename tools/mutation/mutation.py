@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Measures what the tests see: changes core/ in one small place at a time, and looks who notices.
+"""Measures what the tests see: changes the core in one small place at a time, and looks who notices.
 
     tools/mutation/mutation.py make                     find mutants, build them as one program
+    tools/mutation/mutation.py make --of policies/queues,core/queues
     tools/mutation/mutation.py run --seed 17 --sample 500
     tools/mutation/mutation.py table                    per folder: killed by what, survived
     tools/mutation/mutation.py survivors                place and text of each
@@ -42,7 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--folder", type=pathlib.Path, default=places.ROOT / "build-mutation",
                         help="where the mutated tree is (default: build-mutation)")
     parser.add_argument("--of", default=",".join(trees.FOLDERS),
-                        help="make: folders of core, separated by commas (default: %(default)s)")
+                        help="make: folders, from the root, separated by commas (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=17,
                         help="of what is drawn (default: %(default)s)")
     parser.add_argument("--sample", type=int, default=500,
@@ -81,8 +82,9 @@ def main() -> int:
             print("mutation.py: Python has no module clang.cindex; run tools/packages --mutation",
                   file=sys.stderr)
             return 2
-        targets = nets.STORM_TARGETS if chosen.storm_only else nets.TARGETS
-        tree.make(chosen.of.split(","), chosen.parallel, targets)
+        folders = chosen.of.split(",")
+        targets = nets.STORM_TARGETS if chosen.storm_only else nets.targets(folders)
+        tree.make(folders, chosen.parallel, targets)
         return 0
     if not tree.list.exists():
         print(f"mutation.py: {tree.list}: is not there; run mutation.py make", file=sys.stderr)

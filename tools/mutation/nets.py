@@ -14,18 +14,20 @@ import re
 # Test programs of core by their cost, measured: the first take tenths of a second, the last some.
 UNIT = ("test_control", "test_agent", "test_leader", "test_driver", "test_nodecheck", "test_placer",
         "test_workers", "test_discovery", "test_status", "test_agent_property", "test_leader_memory",
-        "test_vcluster", "test_placement", "test_core_plan")
+        "test_vcluster", "test_placement", "test_core_plan", "test_queues")
 LATE = ("test_control_histories",)
-OWN = {"agent": ("test_agent", "test_agent_property"), "leader": ("test_leader",),
-       "driver": ("test_driver",)}
+# A folder's own tests; of the core's others it is test_control.
+OWN = {"core/agent": ("test_agent", "test_agent_property"), "core/leader": ("test_leader",),
+       "core/driver": ("test_driver",), "core/queues": ("test_queues", "test_policies"),
+       "core/plan": ("test_core_plan", "test_policies"), "policies": ("test_policies",),
+       "policies/queues": ("test_policies",)}
 # Every scenario of these folders, but one that reads a trace from beside the project.
-SCENARIO_FOLDERS = ("lifecycle", "failover", "placement", "negative")
+SCENARIO_FOLDERS = ("lifecycle", "failover", "placement", "negative", "queues")
 NEEDS_A_TRACE = "scenarios/failover/lanl_month.yaml"
 # Seeds of the first storms, from..to; survivors get the rest in pieces.
 FIRST_SEEDS = ((1, 100), (101, 1000), (1001, 3000))
 LAST_SEEDS = ((3001, 8000), (8001, 14000), (14001, 20000))
 
-TARGETS = ("orrery", "test_scenario") + UNIT + LATE
 STORM_TARGETS = ("orrery",)
 
 FAILED_CASE = re.compile(r"^\[  FAILED  \] ([^\s,]+)", re.MULTILINE)
@@ -86,6 +88,20 @@ PINS = Step("pinned storms", "pins",
              "--no-shrink", "--json", "--out", "FOLDER"))
 
 
+def folder_of(path: str) -> str:
+    return pathlib.PurePath(path).parent.as_posix()
+
+
+def own_tests(folder: str) -> tuple:
+    return OWN.get(folder, ("test_control",))
+
+
+def targets(folders) -> list:
+    """What is built for mutants of `folders`."""
+    own = [program for folder in folders for program in own_tests(folder)]
+    return list(dict.fromkeys(["orrery", "test_scenario", *own, *UNIT, *LATE]))
+
+
 def steps(path: str, *, storm_only: bool = False, quick: bool = False, pins: bool = True) -> list:
     """All that a mutant of the file at `path` goes through until something kills it; `quick`: but
     the slow steps at the end; without `pins`: but the pinned storms."""
@@ -93,16 +109,15 @@ def steps(path: str, *, storm_only: bool = False, quick: bool = False, pins: boo
     pinned = [PINS] if pins else []
     if storm_only:
         return [*STORMS[:1], *pinned, *STORMS[1:], *(step for step in last if step.net == "storm")]
-    own = OWN.get(pathlib.PurePath(path).parts[1], ("test_control",))
-    first = list(dict.fromkeys(own + UNIT))
+    first = list(dict.fromkeys(own_tests(folder_of(path)) + UNIT))
     return [*map(unit, first), *SCENARIO_STEPS, *pinned, *STORMS, *last]
 
 
-def every_step(*, storm_only: bool = False, pins: bool = True) -> list:
-    """Each step that is measured by a run without a mutant."""
-    if storm_only:
-        return [*([PINS] if pins else []), *STORMS]
-    return [*map(unit, UNIT), *SCENARIO_STEPS, PINS, *STORMS, *map(unit, LATE)]
+def every_step(paths, *, storm_only: bool = False, pins: bool = True) -> list:
+    """Each step that is measured by a run without a mutant, of the files at `paths`."""
+    return list(dict.fromkeys(step for path in paths
+                              for step in steps(path, storm_only=storm_only, pins=pins)
+                              if step not in LAST_STORMS))
 
 
 def with_last_storms(took: dict) -> dict:

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 
-import tree as trees
+import nets
 
 EQUIVALENTS = pathlib.Path(__file__).resolve().parent / "equivalents.txt"
 
@@ -61,11 +61,11 @@ def table(mutants: list, results: dict, equivalents: list) -> str:
                   if is_equivalent(by_number[number], equivalents)}
     lines = ["| folder | mutants | unit | scenario | pins | storm | of these by an invariant | by time | "
              "survived | equivalent | score |", "| --- |" + " --- |" * 10]
-    for folder in trees.FOLDERS:
-        own = [result for number, result in results.items()
-               if by_number[number]["path"].startswith(f"core/{folder}/")]
-        if own:
-            lines.append(row(f"`core/{folder}`", own, equivalent))
+    by_folder = {}
+    for number, result in results.items():
+        by_folder.setdefault(nets.folder_of(by_number[number]["path"]), []).append(result)
+    for folder in sorted(by_folder):
+        lines.append(row(f"`{folder}`", by_folder[folder], equivalent))
     lines.append(row("all", list(results.values()), equivalent))
     return "\n".join(lines)
 

@@ -19,7 +19,8 @@ import rewrite
 import standalone
 
 ROOT = places.ROOT
-FOLDERS = ("control", "recovery", "membership", "leader", "agent", "cluster", "driver")
+FOLDERS = ("core/control", "core/recovery", "core/membership", "core/leader", "core/agent",
+           "core/cluster", "core/driver")
 GCC_ERROR = re.compile(r"^(\S+?):(\d+):(\d+): (?:fatal )?error: (.*)$", re.MULTILINE)
 ROUNDS = 12
 # What decides which mutants there are.
@@ -53,7 +54,7 @@ class Mutated:
 def sources(root: pathlib.Path, folders) -> list:
     """The files that are mutated, from the root."""
     return sorted(path.relative_to(root).as_posix() for folder in folders
-                  for path in (root / "core" / folder).iterdir()
+                  for path in (root / folder).iterdir()
                   if path.suffix in (".cpp", ".hpp"))
 
 

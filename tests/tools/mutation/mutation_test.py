@@ -65,10 +65,15 @@ class Judging(unittest.TestCase):
         self.assertEqual({step.net for step in nets.steps("core/agent/a.cpp", storm_only=True,
                                                           pins=False)}, {"storm"})
 
+    def test_of_a_folder_with_tests_elsewhere_those_are_built_and_come_first(self):
+        self.assertEqual([step.name for step in nets.steps("policies/queues/a.cpp")][0], "test_policies")
+        self.assertIn("test_policies", nets.targets(["core/driver", "policies/queues"]))
+        self.assertNotIn("test_policies", nets.targets(["core/driver", "core/control"]))
 
     def test_knows_a_limit_for_every_step(self):
-        took = nets.with_last_storms({step.name: 1.0 for step in nets.every_step()})
-        for path in ("core/agent/a.cpp", "core/control/a.cpp"):
+        paths = ("core/agent/a.cpp", "core/control/a.cpp", "policies/queues/a.cpp")
+        took = nets.with_last_storms({step.name: 1.0 for step in nets.every_step(paths)})
+        for path in paths:
             for step in nets.steps(path):
                 self.assertGreater(took[step.name], 0)
         self.assertAlmostEqual(took["storm 3001..8000"], 2.5)
@@ -97,7 +102,7 @@ class Running(unittest.TestCase):
         (self.tree.tree / "scenarios/failover").mkdir(parents=True)
         for name in ("here", "lanl_month"):
             (self.tree.tree / f"scenarios/failover/{name}.yaml").touch()
-        steps = {step.name: step for step in nets.every_step()}
+        steps = {step.name: step for step in nets.every_step(["core/agent/a.cpp"])}
         self.assertEqual(steps["orrery test"].words_in(self.tree.tree, "out"),
                          ["test", "scenarios/failover/here.yaml"])
         self.assertEqual(STORM.words_in(self.tree.tree, "out")[-1], "out")
@@ -151,8 +156,8 @@ class Counting(unittest.TestCase):
             "# comment\n\npath: core/agent/a.cpp\nfunction: f\nline: if (a < b) {\noriginal: x == y\nmutant: a <= b\n"
             "reason: x is y\n")
         lines = report.table(mutants, results, equivalents).splitlines()
-        self.assertEqual(lines[3], "| `core/agent` | 3 | 1 | 0 | 0 | 1 | 1 | 1 | 0 | 1 | 100.0 % |")
-        self.assertEqual(lines[2], "| `core/leader` | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 | 0.0 % |")
+        self.assertEqual(lines[2], "| `core/agent` | 3 | 1 | 0 | 0 | 1 | 1 | 1 | 0 | 1 | 100.0 % |")
+        self.assertEqual(lines[3], "| `core/leader` | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 | 0.0 % |")
         self.assertEqual(lines[4], "| all | 4 | 1 | 0 | 0 | 1 | 1 | 1 | 1 | 1 | 66.7 % |")
         survivors = report.survivors(mutants, results, equivalents)
         self.assertEqual([text.split()[0] for text in survivors], ["4"])
