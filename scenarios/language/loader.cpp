@@ -140,7 +140,8 @@ Scenario read_root(Reading& reading, const YamlNode& root, const std::string& fi
 Result<Scenario> parsed(std::string_view text,
                         const std::string& file,
                         const std::vector<Override>& overrides,
-                        Opens opens) {
+                        Opens opens,
+                        PolicyChoice* policy) {
   Result<YamlNode> root = parse_yaml(text, file, 0);
   if (!root) return root.errors();
   if (root->is_null()) root->origin.line = 1;
@@ -160,6 +161,7 @@ Result<Scenario> parsed(std::string_view text,
       errors.push_back(std::move(error));
   Reading reading(places);
   Scenario scenario = read_root(reading, *root, file, opens);
+  if (policy != nullptr) *policy = scenario.policy;
   if (!reading.failed() && errors.empty()) {
     errors = wrong_alone(alone, places, errors);
     if (errors.empty()) return scenario;
@@ -173,8 +175,9 @@ Result<Scenario> parsed(std::string_view text,
 
 Result<Scenario> parse_scenario(std::string_view text,
                                 const std::string& file,
-                                const std::vector<Override>& overrides) {
-  return parsed(text, file, overrides, Opens::Nothing);
+                                const std::vector<Override>& overrides,
+                                PolicyChoice* policy) {
+  return parsed(text, file, overrides, Opens::Nothing, policy);
 }
 
 Result<Scenario> scenario_of(const YamlNode& root, const std::vector<std::string>& places) {
@@ -186,11 +189,14 @@ Result<Scenario> scenario_of(const YamlNode& root, const std::vector<std::string
 
 Result<Scenario> load_scenario_text(std::string_view text,
                                     const std::string& file,
-                                    const std::vector<Override>& overrides) {
-  return parsed(text, file, overrides, Opens::Calibration);
+                                    const std::vector<Override>& overrides,
+                                    PolicyChoice* policy) {
+  return parsed(text, file, overrides, Opens::Calibration, policy);
 }
 
-Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
+Result<Scenario> load_scenario(const std::string& path,
+                               const std::vector<Override>& overrides,
+                               PolicyChoice* policy) {
   std::error_code code;
   if (std::filesystem::is_directory(path, code))
     return Error{ErrorCode::InvalidInput,
@@ -206,7 +212,7 @@ Result<Scenario> load_scenario(const std::string& path, const std::vector<Overri
                  0,
                  "scenario",
                  "cannot be read, a readable file is needed; check the path"};
-  return parsed(*text, path, overrides, Opens::Calibration);
+  return parsed(*text, path, overrides, Opens::Calibration, policy);
 }
 
 }  // namespace orrery::scenarios

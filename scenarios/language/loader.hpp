@@ -24,20 +24,24 @@ Result<Override> parse_override(std::string_view text);
 /// Reads and checks a scenario file. Errors come sorted by line, those of overrides last, their
 /// file given as `--set path=value`. Names of policies and their parameters are not checked here,
 /// nor is the content of workload files. Paths inside the scenario are relative to its directory;
-/// those that an override gives are relative to the current directory.
+/// those that an override gives are relative to the current directory. `policy`, where it is asked
+/// for, becomes that of the scenario, whatever else is wrong; it stays where its own part is.
 Result<Scenario> load_scenario(const std::string& path,
-                               const std::vector<Override>& overrides = {});
+                               const std::vector<Override>& overrides = {},
+                               PolicyChoice* policy = nullptr);
 
 /// The same for a text that was read already: `file` names it in messages and gives the directory
 /// of relative paths.
 Result<Scenario> load_scenario_text(std::string_view text,
                                     const std::string& file,
-                                    const std::vector<Override>& overrides = {});
+                                    const std::vector<Override>& overrides = {},
+                                    PolicyChoice* policy = nullptr);
 
 /// The same, and opens nothing: a scenario that names a calibration is refused.
 Result<Scenario> parse_scenario(std::string_view text,
                                 const std::string& file,
-                                const std::vector<Override>& overrides = {});
+                                const std::vector<Override>& overrides = {},
+                                PolicyChoice* policy = nullptr);
 
 /// The same of a tree that was read already, for example one composed of files: `places` names what
 /// its nodes come from, by Origin::source.

@@ -96,7 +96,9 @@ void read_policy(const MapReader& top, PolicyChoice& policy, std::optional<std::
       policy.parameters.push_back({entry.key, *text, top.reading().place(entry.value.origin)});
     }
   }
-  if (!named) top.fail("policy", "has no name, it is needed; write for example {name: easy}");
+  if (named) return;
+  top.fail("policy", "has no name, it is needed; write for example {name: easy}");
+  policy = {};  // Nobody knows whose parameters these are.
 }
 
 void read_placer(const MapReader& top, Settings& settings) {

@@ -113,10 +113,9 @@ void read_queues(const MapReader& top,
   const std::string key(kQueuesParameter);
   if (node.is_scalar()) {
     const Result<QueuesSpec> read = parsed_queues(node.scalar);
-    if (!read)
-      for (const Error& error : read.errors())
-        top.reading().fail(node.origin, error.subject, error.message);
-    policy.parameters.push_back({key, node.scalar, place});
+    if (read) policy.parameters.push_back({key, node.scalar, place});
+    for (const Error& error : read ? Errors{} : read.errors())
+      top.reading().fail(node.origin, error.subject, error.message);
     return;
   }
   const std::size_t before = top.reading().count();

@@ -57,19 +57,26 @@ void check_sweep(const std::string& path, Checked& checked) {
   checked.files.back().cells = plan->cells.size();
 }
 
-void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checked) {
-  if (!scenario) return checked.take(scenario.errors());
-  if (const auto policy = fresh_policy(*scenario, {}); !policy)
-    return checked.take(policy.errors());
-  for (const scenarios::Approximated& each : scenarios::approximated(*scenario))
+void warn_of_approximated(const scenarios::Scenario& scenario, Checked& checked) {
+  for (const scenarios::Approximated& each : scenarios::approximated(scenario))
     checked.warnings.push_back(
-        {.file = scenario->file, .subject = each.subject, .message = each.sentence});
+        {.file = scenario.file, .subject = each.subject, .message = each.sentence});
+}
+
+/// `text`: what was read at `path`; where nothing could be, the loader says why.
+void check_scenario(const std::string* text, const std::string& path, Checked& checked) {
+  scenarios::PolicyChoice policy;
+  const auto scenario = text != nullptr ? scenarios::load_scenario_text(*text, path, {}, &policy)
+                                        : scenarios::load_scenario(path, {}, &policy);
+  if (!scenario) checked.take(scenario.errors());
+  checked.take(errors_of(policy));
+  if (scenario) warn_of_approximated(*scenario, checked);
 }
 
 void check_workload(const std::string& path, Checked& checked) {
   const auto opened = open_scenario(path, {});
   if (!opened) return checked.take(opened.errors());
-  check_scenario(opened->scenario, checked);
+  warn_of_approximated(opened->scenario, checked);
 }
 
 std::string text_of(const std::vector<CheckedFile>& files) {
@@ -121,7 +128,7 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
     const std::size_t errors = checked.errors.size();
     checked.files.push_back({path, false, std::nullopt, std::nullopt});
     if (!text)
-      check_scenario(scenarios::load_scenario(path), checked);
+      check_scenario(nullptr, path, checked);
     else if (scenario_around(path))
       check_workload(path, checked);
     else if (is_sweep(*text))
@@ -129,7 +136,7 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
     else if (scenarios::kind_of_file(*text) == scenarios::FileKind::Jobs)
       check_jobs(*text, path, checked);
     else
-      check_scenario(scenarios::load_scenario_text(*text, path), checked);
+      check_scenario(&*text, path, checked);
     checked.files.back().sound = checked.errors.size() == errors;
   }
   if (arguments.has("--json")) {

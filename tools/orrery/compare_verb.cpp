@@ -68,8 +68,16 @@ Result<Comparison> comparison_of(const Arguments& arguments) {
   }
   if (!errors.empty()) return errors;
 
-  auto loaded = open_scenario(arguments.operands().front(), *overrides);
-  if (!loaded) return loaded.errors();
+  auto loaded = open_scenario(
+      arguments.operands().front(), *overrides, names ? RunsUnder::Another : RunsUnder::Own);
+  if (!loaded) {
+    errors = loaded.errors();
+    if (names) {
+      const auto known = choose_policies({}, *names, "--policies");
+      if (!known) append(errors, known.errors());
+    }
+    return errors;
+  }
   comparison.loaded = std::make_shared<const LoadedScenario>(std::move(*loaded));
   const scenarios::Scenario& base = comparison.loaded->scenario;
   comparison.input = input_digest(base, *overrides);

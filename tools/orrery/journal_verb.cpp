@@ -114,7 +114,7 @@ Result<Verified> verified(SqliteStore& store) {
 Result<RecomputeReport> recomputed(StateStore& store,
                                    const std::string& scenario,
                                    const std::string& recorded_policy) {
-  auto loaded = open_scenario(scenario, {});
+  auto loaded = open_scenario(scenario, {}, RunsUnder::Another);
   if (!loaded) return loaded.errors();
   const std::string name = recorded_policy.substr(0, recorded_policy.find('/'));
   const Status chosen = choose_policy(loaded->scenario, name, "the journal");

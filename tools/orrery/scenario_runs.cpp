@@ -346,14 +346,19 @@ std::optional<std::string> scenario_around(const std::string& path) {
 
 namespace {
 
-/// A scenario with its workload.
-Result<LoadedScenario> loaded(Result<scenarios::Scenario> scenario) {
-  if (!scenario) return scenario.errors();
+/// A scenario with its workload. `unfit`: what is wrong with its policy.
+Result<LoadedScenario> loaded(Result<scenarios::Scenario> scenario, Errors unfit) {
   Errors errors;
+  if (!scenario) {
+    errors = scenario.errors();
+    append(errors, unfit);
+    return errors;
+  }
   auto workload = sim::LoadedWorkload::load(*scenario);
   if (!workload) append(errors, workload.errors());
   if (workload && scenario->world == scenarios::World::Cluster)
     append(errors, unfit_for_world_cluster(*scenario, *workload));
+  append(errors, unfit);
   if (!errors.empty()) return errors;
   workload->complete(*scenario);
   return LoadedScenario{std::move(*scenario), std::move(*workload)};
@@ -362,16 +367,22 @@ Result<LoadedScenario> loaded(Result<scenarios::Scenario> scenario) {
 }  // namespace
 
 Result<LoadedScenario> open_scenario(const std::string& path,
-                                     const std::vector<scenarios::Override>& overrides) {
+                                     const std::vector<scenarios::Override>& overrides,
+                                     RunsUnder policy) {
   const std::optional<std::string> around = scenario_around(path);
-  return loaded(around ? scenarios::parse_scenario(*around, path, overrides)
-                       : scenarios::load_scenario(path, overrides));
+  scenarios::PolicyChoice own;
+  auto scenario = around ? scenarios::parse_scenario(*around, path, overrides, &own)
+                         : scenarios::load_scenario(path, overrides, &own);
+  return loaded(std::move(scenario), policy == RunsUnder::Own ? errors_of(own) : Errors{});
 }
 
 Result<LoadedScenario> open_scenario_text(const std::string& text,
                                           const std::string& file,
-                                          const std::vector<scenarios::Override>& overrides) {
-  return loaded(scenarios::load_scenario_text(text, file, overrides));
+                                          const std::vector<scenarios::Override>& overrides,
+                                          RunsUnder policy) {
+  scenarios::PolicyChoice own;
+  auto scenario = scenarios::load_scenario_text(text, file, overrides, &own);
+  return loaded(std::move(scenario), policy == RunsUnder::Own ? errors_of(own) : Errors{});
 }
 
 Status choose_policy(scenarios::Scenario& scenario,
@@ -426,6 +437,13 @@ Result<std::vector<scenarios::Scenario>> choose_policies(const scenarios::Scenar
 
 void append(Errors& errors, const Errors& more) {
   errors.insert(errors.end(), more.begin(), more.end());
+}
+
+Errors errors_of(const scenarios::PolicyChoice& choice) {
+  scenarios::Scenario any;
+  any.policy = choice;
+  const auto policy = fresh_policy(any, {});
+  return policy ? Errors{} : policy.errors();
 }
 
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,

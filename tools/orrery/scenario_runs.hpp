@@ -29,10 +29,17 @@ struct LoadedScenario {
 /// The overrides that --set, --world and --fidelity ask for, in that order.
 Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments);
 
-/// Reads a scenario and its workload. Errors: anything wrong in either, a policy or parameter that
-/// does not exist, a world or level that this program does not have.
+/// Under which policy a scenario is to run.
+enum class RunsUnder : std::uint8_t {
+  Own,      ///< Its own.
+  Another,  ///< One that the caller chooses; its own may be one that nobody has.
+};
+
+/// Reads a scenario and its workload. Errors, all of them: anything wrong in either, a policy of
+/// its own or a parameter that does not exist, a world or level that this program does not have.
 Result<LoadedScenario> open_scenario(const std::string& path,
-                                     const std::vector<scenarios::Override>& overrides);
+                                     const std::vector<scenarios::Override>& overrides,
+                                     RunsUnder policy = RunsUnder::Own);
 
 /// The scenario that does nothing but run the workload of Batsim at `path`, as text. Nothing where
 /// the file is something else.
@@ -41,7 +48,8 @@ std::optional<std::string> scenario_around(const std::string& path);
 /// The same as open_scenario for a text; `file` names it in messages.
 Result<LoadedScenario> open_scenario_text(const std::string& text,
                                           const std::string& file,
-                                          const std::vector<scenarios::Override>& overrides);
+                                          const std::vector<scenarios::Override>& overrides,
+                                          RunsUnder policy = RunsUnder::Own);
 
 /// All of them, in order.
 void append(Errors& errors, const Errors& more);
@@ -58,8 +66,12 @@ Result<std::vector<scenarios::Scenario>> choose_policies(const scenarios::Scenar
                                                          const std::vector<std::string>& names,
                                                          const std::string& option);
 
-/// A fresh policy as the scenario wants it, which may consult `models`. Errors: no such policy, a
-/// parameter that it does not have, a value out of range; with their place.
+/// What is wrong with a choice: no such policy, a parameter that it does not have, a value out of
+/// range; with their place.
+Errors errors_of(const scenarios::PolicyChoice& choice);
+
+/// A fresh policy as the scenario wants it, which may consult `models`. Errors: errors_of() its
+/// choice.
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
                                              const JobModels& models);
 

@@ -19,11 +19,13 @@ namespace {
 /// A scenario, or a document of RLinf as one.
 Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
                                        const std::vector<scenarios::Override>& overrides,
+                                       RunsUnder policy,
                                        Errors& warnings) {
   const std::vector<std::string>& operands = arguments.operands();
   const std::string& path = operands.front();
   const Result<std::string> text = read_input(path);
-  if (!text) return open_scenario(path, overrides);  // Its error names the files that are there.
+  if (!text)
+    return open_scenario(path, overrides, policy);  // Its error names the files that are there.
   if (is_rlinf_text(*text)) {
     const auto context = placement_context({path,
                                             {operands.begin() + 1, operands.end()},
@@ -34,7 +36,7 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
     const auto scenario =
         rlinf_scenario(*text, *context, {.name = scenarios::job_name_of_file(path)}, warnings);
     if (!scenario) return scenario.errors();
-    return open_scenario_text(*scenario, path, overrides);
+    return open_scenario_text(*scenario, path, overrides, policy);
   }
   Errors errors;
   for (const char* option : {"--nodes", "--config-dir", "--program"})
@@ -47,7 +49,7 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
                       .message = "found a second operand, one scenario is needed; write --set " +
                                  operands[1] + " to change the scenario"});
   if (!errors.empty()) return errors;
-  return open_scenario(path, overrides);
+  return open_scenario(path, overrides, policy);
 }
 
 /// The scenario as the command line wants it, with all that is wrong at once.
@@ -58,16 +60,23 @@ Result<LoadedScenario> loaded_as_asked(const Arguments& arguments, Errors& warni
   std::optional<std::uint64_t> seed;
   if (const auto text = arguments.value("--seed")) {
     const auto number = whole_number("--seed", *text, 0, std::numeric_limits<std::uint64_t>::max());
-    if (!number) return number.errors();
-    seed = *number;
+    if (number)
+      seed = *number;
+    else
+      append(errors, number.errors());
   }
-  auto loaded = opened_as_asked(arguments, *overrides, warnings);
-  if (!loaded) return loaded;
+  const auto policy_name = arguments.value("--policy");
+  auto loaded = opened_as_asked(
+      arguments, *overrides, policy_name ? RunsUnder::Another : RunsUnder::Own, warnings);
+  if (!loaded) append(errors, loaded.errors());
+  if (policy_name) {
+    scenarios::Scenario unread;
+    const Status chosen =
+        choose_policy(loaded ? loaded->scenario : unread, *policy_name, "--policy");
+    if (!chosen) append(errors, chosen.errors());
+  }
+  if (!errors.empty()) return errors;
   if (seed) loaded->scenario.seed = *seed;
-  if (const auto policy = arguments.value("--policy")) {
-    const Status chosen = choose_policy(loaded->scenario, *policy, "--policy");
-    if (!chosen) return chosen.errors();
-  }
   const auto policy = fresh_policy(loaded->scenario, loaded->workload.models());
   if (!policy) return policy.errors();
   return loaded;

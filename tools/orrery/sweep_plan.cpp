@@ -101,7 +101,7 @@ class SweepPlanner {
                        "set: {world: model}"});
     JobModels models;
     if (check_ == SweepCheck::All && opens_new(own)) {
-      const auto loaded = open_scenario(plan_.scenario, own);
+      const auto loaded = open_scenario(plan_.scenario, own, RunsUnder::Another);
       if (!loaded) {
         fail(loaded.errors());
         return;
