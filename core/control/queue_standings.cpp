@@ -69,6 +69,7 @@ void QueueStandings::look(const State& state) {
       p.loads.add(queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs));
   });
   p.scale = p.loads.scale(state.ledger.devices_usable(), state.ledger.free());
+  p.declared = std::int64_t{state.ledger.devices_total()} * 1000;
   p.shares = queue_shares(p.tree, p.scale, queue_wants(state, p.tree, p.loads, p.scale));
 }
 
@@ -110,18 +111,30 @@ std::vector<QueueStanding> QueueStandings::list() const {
   return out;
 }
 
-std::string QueueStandings::blocked_text(const QueueJob& known, const QueueBlock& block) const {
+std::string QueueStandings::blocked_text(const QueueJob& known,
+                                         const QueueBlock& block,
+                                         std::int64_t gang) const {
   const Parts& p = *parts_;
   const std::int64_t total = p.scale.total();
   const std::string& name = p.tree.name(block.queue);
+  // `most_of` what there is, now or with all nodes; `use` of that is held.
+  const auto at_limit = [&](const std::string& whose, const auto& most_of, const QueueUse& use) {
+    if (const std::int64_t ever = most_of(std::max(total, p.declared)); gang > ever)
+      return whose + " may never hold more than " + devices_text(ever);
+    return whose + " may hold " + devices_text(most_of(total)) + " and holds " +
+           QueueAmount{p.scale.dominant(use), false}.text();
+  };
   switch (block.cause) {
     case QueueCause::Limit:
-      return "its queue " + name + " may hold " + devices_text(p.tree.most(block.queue, total)) +
-             " and holds " + QueueAmount{p.scale.dominant(p.loads.use(block.queue)), false}.text();
+      return at_limit(
+          "its queue " + name,
+          [&](std::int64_t of) { return p.tree.most(block.queue, of); },
+          p.loads.use(block.queue));
     case QueueCause::UserLimit:
-      return "in queue " + name + " user " + known.user + " may hold " +
-             devices_text(p.tree.user_most(block.queue, known.user, total)) + " and holds " +
-             QueueAmount{p.scale.dominant(p.loads.use_of(block.queue, known.user)), false}.text();
+      return at_limit(
+          "in queue " + name + " user " + known.user,
+          [&](std::int64_t of) { return p.tree.user_most(block.queue, known.user, of); },
+          p.loads.use_of(block.queue, known.user));
     case QueueCause::Guarantee:
       return "what is left is guaranteed to other queues, and a job that is not preemptible may "
              "not borrow it";
@@ -139,12 +152,14 @@ std::string QueueStandings::why_waiting(const JobState& job) const {
   const Parts& p = *parts_;
   const QueueJob known = queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs);
   const QueueUse gang = use_at(job.row, *job.spec, job.row.min_replicas);
-  if (const auto block = p.loads.block(p.scale, known, gang)) return blocked_text(known, *block);
+  const std::int64_t dominant = p.scale.dominant(gang);
+  if (const auto block = p.loads.block(p.scale, known, gang))
+    return blocked_text(known, *block, dominant);
   // A queue that has its share waits where the cluster is full; else nothing keeps it from
   // borrowing.
   for (std::uint32_t queue = known.queue; queue != 0; queue = p.tree.node(queue).parent)
     if (p.scale.dominant(p.loads.use(queue)) >= p.shares[queue] && p.shares[queue] > 0)
-      return blocked_text(known, {QueueCause::Share, queue});
+      return blocked_text(known, {QueueCause::Share, queue}, dominant);
   return {};
 }
 

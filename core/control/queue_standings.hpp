@@ -84,13 +84,15 @@ class QueueStandings {
     std::string text;  ///< Settings::queues, which the tree was read from.
     QueueTree tree;
     QueueScale scale;
+    std::int64_t declared = 0;  ///< Thousandths of the devices that there are when all nodes are.
     QueueLoads loads;
     std::vector<std::int64_t> shares;
   };
 
   QueueStanding standing(std::uint32_t queue, std::int32_t depth) const;
   void append(std::uint32_t queue, std::int32_t depth, std::vector<QueueStanding>& out) const;
-  std::string blocked_text(const QueueJob& known, const QueueBlock& block) const;
+  /// `gang`: what the job starts with, in thousandths of a device.
+  std::string blocked_text(const QueueJob& known, const QueueBlock& block, std::int64_t gang) const;
 
   std::unique_ptr<Parts> parts_;
 };

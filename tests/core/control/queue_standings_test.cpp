@@ -66,6 +66,18 @@ TEST(WaitingReason, NamesTheLimitOfAUser) {
             "needs 1 device at once: in queue a user default may hold 4 devices and holds 4");
 }
 
+TEST(WaitingReason, TellsThatAJobIsLargerThanALimitEverAllows) {
+  ControllerHarness h({nodes_of(2, 8)}, with_queues("a limit=5; b users=default:4; c limit=50%"));
+  EXPECT_EQ(said_of(h, h.submit(job_in("a", "one").devices(6))),
+            "needs 6 devices at once: its queue a may never hold more than 5 devices");
+  EXPECT_EQ(said_of(h, h.submit(job_in("b", "two").devices(6))),
+            "needs 6 devices at once: in queue b user default may never hold more than 4 devices");
+  const JobId third = h.submit(job_in("c", "three").devices(8));
+  h.node_down(1);  // Half of the cluster is less as long as a node is gone, and no longer.
+  EXPECT_EQ(said_of(h, third),
+            "needs 8 devices at once: its queue c may hold 4 devices and holds 0");
+}
+
 TEST(WaitingReason, NamesWhatIsGuaranteedToOthers) {
   ControllerHarness h({nodes_of(2, 8)}, with_queues("a; b guarantee=12"));
   EXPECT_THAT(said_of(h, h.submit(job_in("a", "one").devices(8))),
