@@ -163,6 +163,7 @@ void note_held(Step& step, JobState& job, bool moved) {
   Notice notice = step.notice(NoticeKind::Allocated, job);
   notice.count = static_cast<std::int32_t>(members.size());
   notice.devices = devices;
+  notice.thousandths = held_thousandths(job, members);
   step.out.notices.push_back(notice);
 }
 

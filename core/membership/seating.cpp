@@ -211,6 +211,20 @@ std::int32_t distinct_devices(const JobState& job, std::span<const Worker> worke
   return others + placement::distinct_devices(seats);
 }
 
+std::int32_t held_thousandths(const JobState& job, std::span<const Worker> workers) {
+  std::vector<Seat> seats;
+  std::int64_t others = 0;
+  for (const Worker& worker : workers) {
+    const RoleSpec& role = job.spec->roles[worker.role.index()];
+    if (role.is_seated()) {
+      seats.push_back({worker.node, worker.devices, worker.hardware, worker.share});
+    } else {
+      others += role.bundle.thousandths();
+    }
+  }
+  return static_cast<std::int32_t>(others + placement::distinct_thousandths(seats));
+}
+
 std::int32_t devices_at_size(const JobState& job, std::int32_t replicas) {
   const JobSpec& spec = *job.spec;
   std::vector<Seat> seats;

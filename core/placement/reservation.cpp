@@ -126,4 +126,16 @@ std::int32_t distinct_devices(std::span<const Seat> seats) {
   return count;
 }
 
+std::int64_t distinct_thousandths(std::span<const Seat> seats) {
+  if (std::ranges::all_of(seats, [](const Seat& seat) { return seat.share.is_whole(); }))
+    return std::int64_t{distinct_devices(seats)} * 1000;
+  std::map<std::pair<NodeId, int>, std::int32_t> used;
+  for (const Seat& seat : seats)
+    for (std::uint64_t left = seat.devices; left != 0; left &= left - 1)
+      used[{seat.node, std::countr_zero(left)}] += seat.share.thousandths;
+  std::int64_t sum = 0;
+  for (const auto& [device, thousandths] : used) sum += std::min(thousandths, 1000);
+  return sum;
+}
+
 }  // namespace orrery::placement

@@ -34,4 +34,7 @@ std::string describe(const Overlap& overlap);
 /// Devices under all seats together, each counted once.
 std::int32_t distinct_devices(std::span<const Seat> seats);
 
+/// The same in thousandths: parts of one device add up to the whole at most.
+std::int64_t distinct_thousandths(std::span<const Seat> seats);
+
 }  // namespace orrery::placement

@@ -42,7 +42,7 @@ struct JobOutcome {
   Instant finished = Instant::never();   ///< When it ended in the world, either way.
   Duration time_requested;               ///< Zero: none stated.
   std::int32_t devices_requested = 0;
-  std::int32_t devices_held = 0;
+  std::int32_t thousandths_held = 0;  ///< Of devices.
   std::uint32_t restarts = 0;
   std::uint32_t reschedules = 0;
   std::uint32_t preemptions = 0;

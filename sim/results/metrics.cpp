@@ -124,7 +124,7 @@ void Metrics::decided(Duration wall) { decisions_.add(wall); }
 void Metrics::advance(Instant at) {
   if (at <= now_) return;
   waiting_max_ = std::max(waiting_max_, waiting_);
-  device_ns_ += static_cast<__int128>((at - now_).ns) * devices_held_;
+  thousandths_ns_ += static_cast<__int128>((at - now_).ns) * thousandths_held_;
   now_ = at;
 }
 
@@ -137,7 +137,7 @@ void Metrics::phase_changed(const Notice& notice, JobOutcome& job) {
   if (!is_final(notice.to)) return;
   job.finished = notice.occurred_at;
   // Nothing is its own from its end on, whenever the controller hears of it.
-  device_ns_ -= static_cast<__int128>((now_ - job.finished).ns) * job.devices_held;
+  thousandths_ns_ -= static_cast<__int128>((now_ - job.finished).ns) * job.thousandths_held;
   away_.back(notice.job, notice.occurred_at);
   ++jobs_over_;
   hold(job, 0);
@@ -152,7 +152,7 @@ void Metrics::allocated(const Notice& notice, JobOutcome& job) {
     away_.left(notice.job, notice.at);
   }
   // A finished job gives everything back; a notice about what it still drains comes too late.
-  if (!job.is_over()) hold(job, notice.devices);
+  if (!job.is_over()) hold(job, notice.thousandths);
 }
 
 void Metrics::counted(const Notice& notice, JobOutcome& job) {
@@ -177,9 +177,9 @@ void Metrics::counted(const Notice& notice, JobOutcome& job) {
   }
 }
 
-void Metrics::hold(JobOutcome& job, std::int32_t devices) {
-  devices_held_ += devices - job.devices_held;
-  job.devices_held = devices;
+void Metrics::hold(JobOutcome& job, std::int32_t thousandths) {
+  thousandths_held_ += thousandths - job.thousandths_held;
+  job.thousandths_held = thousandths;
 }
 
 Instant Metrics::makespan_end(Instant end) const {
@@ -219,9 +219,9 @@ Summary Metrics::summarise(const RunFacts& facts) const {
 
   const Duration makespan = makespan_of(jobs_, facts.end).length();
   const Duration tail = std::max(facts.end - now_, Duration::zero());
-  const __int128 device_ns = device_ns_ + static_cast<__int128>(tail.ns) * devices_held_;
+  const __int128 held = thousandths_ns_ + static_cast<__int128>(tail.ns) * thousandths_held_;
   summary.makespan_s = makespan.in_seconds();
-  summary.gpu_seconds_allocated = static_cast<double>(device_ns) / kNsPerSecond;
+  summary.gpu_seconds_allocated = static_cast<double>(held / 1000) / kNsPerSecond;
   const double offered = static_cast<double>(facts.devices) * summary.makespan_s;
   summary.gpu_utilization = offered > 0 ? summary.gpu_seconds_allocated / offered : 0;
   summary.decisions = decisions_.count();

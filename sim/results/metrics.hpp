@@ -33,7 +33,8 @@ struct RunFacts {
 ///
 /// Times: a job starts at `at` of its first allocation, since that is when the devices are taken;
 /// it ends at `occurred_at` of its last phase, since that is when it ended in the world. Devices
-/// count as allocated from the `at` of one `Allocated` notice to that of the next.
+/// count as allocated from the `at` of one `Allocated` notice to that of the next, a part of one as
+/// that part.
 class Metrics {
  public:
   /// A job was submitted, in the order of ids; before any notice about it.
@@ -71,14 +72,14 @@ class Metrics {
   void phase_changed(const Notice& notice, JobOutcome& job);
   void allocated(const Notice& notice, JobOutcome& job);
   void counted(const Notice& notice, JobOutcome& job);
-  void hold(JobOutcome& job, std::int32_t devices);
+  void hold(JobOutcome& job, std::int32_t thousandths);
 
   JobTable jobs_;
   AwayTimes away_;
   DurationHistogram decisions_;
   Instant now_ = Instant::zero();
-  std::int64_t devices_held_ = 0;
-  __int128 device_ns_ = 0;  // 131,072 devices fill 63 bits within 20 hours.
+  std::int64_t thousandths_held_ = 0;
+  __int128 thousandths_ns_ = 0;  // 131,072 devices fill 63 bits within two minutes.
   std::int64_t waiting_ = 0;
   std::int64_t waiting_max_ = 0;
   std::uint64_t jobs_over_ = 0;

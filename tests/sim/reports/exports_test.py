@@ -25,6 +25,16 @@ PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
 
 # Jobs of 1 to 8 devices that are preempted again and again; nodes fail now and then.
+# Parts in one role, in two with a whole device beside, and a job that grows.
+PARTS = """\
+cluster: {nodes: 2, gpus_per_node: 4}
+policy: fit
+timing: {start: 0s, rescale: 0s}
+jobs:
+- {name: halves, work: 100s, roles: {a: {replicas: 1, devices: 0.5}, b: {replicas: 1}}}
+- {name: grows, at: 10s, devices: 0.25, replicas: {min: 1, max: 3}, work: {units: 300, throughput: 1}}
+- {name: whole, at: 20s, devices: 2, work: 50s}
+"""
 BUSY = """\
 name: busy
 seed: 11
@@ -380,6 +390,15 @@ class Exports(unittest.TestCase):
         for column, figure in [("restarts", "restarts"), ("preemptions", "preemptions"),
                                ("reallocations", "reallocations"), ("node_losses", "node_losses")]:
             self.assertEqual(sum(int(job[column]) for job in jobs), summary[figure])
+
+    def test_parts_of_devices_count_as_parts_in_the_summary_as_in_jobs(self):
+        path = self.scratch / "parts.yaml"
+        path.write_text(PARTS, encoding="utf-8")
+        folder = self.run_scenario(path, "parts")
+        rows = read_table(folder / "jobs.csv")
+        self.assertEqual([float(row["devices_max"]) for row in rows], [1.5, 0.75, 2])
+        self.assertAlmostEqual(sum(float(row["device_seconds"]) for row in rows),
+                               self.json_of(folder, "summary.json")["gpu_seconds_allocated"], delta=1e-2)
 
     def test_the_schedule_is_about_jobs_and_its_machine_time_is_whole(self):
         schedule = self.json_of(self.draining, "schedule.json")

@@ -31,6 +31,7 @@ Notice allocated(JobId job, Instant at, std::int32_t replicas, std::int32_t devi
   notice.job = job;
   notice.count = replicas;
   notice.devices = devices;
+  notice.thousandths = devices * 1000;
   return notice;
 }
 
@@ -54,6 +55,18 @@ TEST(Metrics, OneJobFromSubmissionToItsEnd) {
   // The two seconds until the controller heard of the end are nobody's.
   EXPECT_EQ(summary.gpu_seconds_allocated, 4 * (110 - 25));
   EXPECT_DOUBLE_EQ(summary.gpu_utilization, 4.0 * 85 / (8 * 100));
+}
+
+TEST(Metrics, APartOfADeviceCountsAsThatPart) {
+  Metrics metrics;
+  const JobId job(0);
+  metrics.submitted(job, {.name = "a", .submitted = at_s(0), .devices_requested = 2});
+  Notice parts = allocated(job, at_s(0), 2, 2);
+  parts.thousandths = 750;
+  metrics.observe(parts);
+  metrics.observe(phase(job, at_s(0), JobPhase::Pending, JobPhase::Running));
+  metrics.observe(phase(job, at_s(100), JobPhase::Running, JobPhase::Succeeded));
+  EXPECT_DOUBLE_EQ(metrics.summarise({.end = at_s(100), .devices = 1}).gpu_utilization, 0.75);
 }
 
 TEST(Metrics, AJobThatStartsInTheInstantOfItsSubmissionNeverWaited) {
