@@ -53,6 +53,8 @@ enum class Mark : std::uint8_t {
   StuckGivenUp,     ///< A worker that did not end after it was killed.
   PutBeside,        ///< A job got places on the devices of another.
   ChangeLate,       ///< A change whose places did not come free in time.
+  PlaceTakenAway,   ///< A place in a change under way, on a node that takes no workers any more.
+  LeftAfterChange,  ///< A node that was leaving when the change of a job on it was done.
   // The driver.
   OrdersKeptBack,    ///< Orders that wait for the store.
   SnapshotTaken,     ///< A snapshot.
@@ -76,9 +78,9 @@ struct EnumNames<Mark> {
       "orphan_stopped",      "unknown_given_up",     "contact_regained",
       "backoff_limit",       "failure_limit",        "backoff_waited",
       "waits_for_lists",     "killed_late",          "stuck_given_up",
-      "put_beside",          "change_late",          "orders_kept_back",
-      "snapshot_taken",      "snapshot_replayed",    "store_tail_lost",
-      "store_torn_record"};
+      "put_beside",          "change_late",          "place_taken_away",
+      "left_after_change",   "orders_kept_back",     "snapshot_taken",
+      "snapshot_replayed",   "store_tail_lost",      "store_torn_record"};
 };
 
 inline constexpr std::size_t kMarks = EnumNames<Mark>::kNames.size();

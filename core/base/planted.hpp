@@ -47,6 +47,7 @@ enum class Bug : std::uint8_t {
   DeviceLossForgetsStarting,  ///< Workers that are starting outlive their device.
   ExclusionLeavesIncidents,   ///< A node that is let in again has its old incidents.
   IncidentWindowWrong,        ///< Incidents count for twice as long as the settings say.
+  PlaceNotAskedAgain,         ///< Who waits for a backoff starts where the node takes nobody.
   PreemptionGraceIgnored,     ///< A preempted job has its own grace only.
   ShareRounding,              ///< A part of a device goes where a thousandth is missing.
   SilentNodeKeepsWorkers,     ///< A node's silence is not taken for the loss of its workers.
@@ -89,6 +90,7 @@ struct EnumNames<Bug> {
                                      "device_loss_forgets_starting",
                                      "exclusion_leaves_incidents",
                                      "incident_window_wrong",
+                                     "place_not_asked_again",
                                      "preemption_grace_ignored",
                                      "share_rounding",
                                      "silent_node_keeps_workers",

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
 #include "core/control/settle.hpp"
 #include "core/job/phase.hpp"
@@ -20,12 +21,14 @@
 namespace orrery {
 namespace {
 
+bool may_move(const JobState& job) {
+  return job.after_drain == AfterDrain::Nothing &&
+         (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running);
+}
+
 // Everybody of the job who runs on the node goes elsewhere, drained and with a checkpoint.
 void move_off(Step& step, JobState& job, NodeId node) {
-  const bool may_change =
-      job.after_drain == AfterDrain::Nothing &&
-      (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running);
-  if (!may_change) return;
+  if (!may_move(job)) return;
   MembershipChange change;
   change.keep.assign(job.workers.size(), 1);
   change.replace.assign(job.workers.size(), 0);
@@ -102,6 +105,19 @@ void lose_node(Step& step, JobState& job, NodeId node, Reason reason) {
   // What waits for an answer picks all losses up when it goes on; meanwhile they change no counter.
   if (!found_any || awaits_answer(job)) return settle(step, job);
   on_node_loss(step, job, std::move(lost), node, reason);
+}
+
+bool leave_leaving_node(Step& step, JobState& job) {
+  if (step.state.node_timer().is_never() || step.state.settings.rules < 4 || !may_move(job))
+    return false;
+  const auto leaves = [&](const Worker& worker) {
+    return !worker.is_gone() && !step.state.nodes[worker.node.index()].leaves_at.is_never();
+  };
+  const auto first = std::find_if(job.workers.begin(), job.workers.end(), leaves);
+  if (first == job.workers.end()) return false;
+  reached(Mark::LeftAfterChange);
+  move_off(step, job, first->node);
+  return true;
 }
 
 void on_event(Step& step, const NodesRelaunched& event) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/control/nodes.hpp"
 #include "core/job/phase.hpp"
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
@@ -27,11 +28,13 @@ void settle(Step& step, JobState& job) {
   }
   if (job.after_drain != AfterDrain::Nothing) {
     join_recovery(step, job);
+    leave_unusable_nodes(step, job);
     advance(step, job);
     return;
   }
   if (job.failover->led != LedRecovery::None && settle_led_recovery(step, job)) return;
   if (awaits_answer(job)) return;
+  if (leave_leaving_node(step, job)) return;
   if (restart_outdated(step, job)) return;
   if (job.ready == job.workers.size()) {
     if (job.row.phase == JobPhase::Starting) all_are_up(step, job, Reason::AllReady);

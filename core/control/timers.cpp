@@ -43,6 +43,11 @@ void run_reached(Step& step, JobState& job) {
   finish(step, job, JobPhase::Failed, Reason::RunDeadline);
 }
 
+void go_on(Step& step, JobState& job) {
+  leave_unusable_nodes(step, job);
+  advance(step, job);
+}
+
 // Rules before 3: the one timer that the job has in its phase.
 void sole_reached(Step& step, JobState& job) {
   const JobPhase phase = job.row.phase;
@@ -79,8 +84,8 @@ constexpr auto kActs = std::to_array<Act>({
     plain<run_reached>,      // Run
     plain<kill_late>,        // Drain
     give_up_stuck,           // Kill
-    plain<advance>,          // Backoff
-    plain<advance>,          // Lists
+    plain<go_on>,            // Backoff
+    plain<go_on>,            // Lists
     plain<answer_reached>,   // Answer
     plain<give_up_unknown>,  // Contact
 });

@@ -385,11 +385,11 @@ struct Notice {
   Counter counter = Counter::Restarts;    ///< Counted.
   WorkerFact fact = WorkerFact::Ready;    ///< WorkersReported.
   Rank first;                             ///< WorkersReported.
-  std::int32_t count = 0;      ///< Counted: new value. Allocated: replicas. Workers: how many.
-  std::int32_t devices = 0;    ///< Allocated: devices held; a part of one counts as a whole.
+  std::int32_t count = 0;        ///< Counted: new value. Allocated: replicas. Workers: how many.
+  std::int32_t devices = 0;      ///< Allocated: devices held; a part of one counts as a whole.
   std::int32_t thousandths = 0;  ///< Allocated: the same in thousandths, parts counted as parts.
-  std::int32_t exit_code = 0;  ///< WorkersReported.
-  bool up = false;             ///< NodeChanged: is it usable now?
+  std::int32_t exit_code = 0;    ///< WorkersReported.
+  bool up = false;               ///< NodeChanged: is it usable now?
   NodeChange change = NodeChange::Silent;       ///< NodeChanged.
   IncidentScope scope = IncidentScope::Worker;  ///< Incident*.
   std::uint32_t incident = 0;                   ///< Incident*: its number in the job, from 1.

@@ -35,7 +35,9 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// that comes back is called for what waits for one; a relaunch keeps to the scope that the role's
 /// response names; budgets are refilled by the time of the last incident, preemptions among them; a
 /// number of replicas that a user has set inside a range outlasts another file of the job; a job
-/// whose roles the declared nodes could not hold together is infeasible.
+/// whose roles the declared nodes could not hold together is infeasible; nobody starts on a node
+/// that takes no workers any more when a backoff is over, and who is on a leaving node when a
+/// recovery is done moves.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
@@ -431,9 +432,10 @@ void fail_change(Step& step, JobState& job) {
   if (charge_restart(step, job)) give_all_back(step, job, Reason::StartDeadline);
 }
 
-void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope) {
-  widen(job, failed, scope);
-  if (!count_wide_restarts(step, job, failed, scope)) return;
+namespace {
+
+// Those marked start again: where they were if that is possible, else elsewhere.
+void replace_workers(Step& step, JobState& job, const RankFlags& failed, Reason reason) {
   invariant(job.after_drain == AfterDrain::Nothing,
             "a recovery begins where no change is under way");
   // Nor is an answer awaited any more about nodes of the incident before: it would come as a stale
@@ -478,6 +480,39 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
     return;
   }
   form_next(step, job, change);
+}
+
+}  // namespace
+
+void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope) {
+  widen(job, failed, scope);
+  if (count_wide_restarts(step, job, failed, scope)) replace_workers(step, job, failed, reason);
+}
+
+void leave_unusable_nodes(Step& step, JobState& job) {
+  if (job.after_drain != AfterDrain::Start || step.state.settings.rules < 4) return;
+  bool any = false;
+  for (std::size_t i = 0; i < job.next.size(); ++i) {
+    const NodeId node = job.next[i].node;
+    // What is silent is judged when it is lost, or heard again.
+    any = any || (job.next_from[i] == kNew && !step.state.ledger.node(node).usable &&
+                  !step.state.nodes[node.index()].silent);
+  }
+  if (!any || planted(Bug::PlaceNotAskedAgain)) return;
+  if (recovers_at_size(job)) {
+    RankFlags failed(job.workers.size(), 0);
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      failed[rank] = stays_in(job, rank) ? 0 : 1;
+    reached(Mark::PlaceTakenAway);
+    abandon_next(step, job);
+    replace_workers(step, job, failed, job.change_reason);
+  } else if (job.row.phase != JobPhase::Rescheduling ||
+             std::all_of(job.workers.begin(), job.workers.end(), [](const Worker& worker) {
+               return worker.is_gone();
+             })) {
+    reached(Mark::PlaceTakenAway);
+    give_all_back(step, job, job.change_reason);
+  }
 }
 
 void move_straggler(Step& step, JobState& job, const Worker& straggler) {

@@ -37,6 +37,12 @@ bool outgrows_recovery(const JobState& job);
 /// waiting. Ends the job where a limit on restarts of whole roles or of the job is passed.
 void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope);
 
+/// Nobody starts on a node that takes no workers any more (excluded, leaving, held, a device lost)
+/// when the change under way goes on: a recovery gives those workers other places, without a
+/// charge; one that left the job smaller, and a start, begin again from the queue. A change of size
+/// goes on as planned while somebody of the job runs.
+void leave_unusable_nodes(Step& step, JobState& job);
+
 /// The start took longer than the job's deadline: a failure, charged like a crash.
 void fail_start(Step& step, JobState& job);
 

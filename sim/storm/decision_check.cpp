@@ -318,6 +318,17 @@ void DecisionCheck::check_start(const FoldedRecord& record, const StartWorkers& 
   if (simple && record.event.at < job->not_before)
     add(ViolationKind::DeadlineMissed,
         where + "starts before its backoff is over at " + at_text(job->not_before));
+  // What was lost with a leader is ordered again where it was, and a change of size goes on.
+  const bool begins = std::ranges::any_of(record.decided.notices, [&](const Notice& notice) {
+    return notice.kind == NoticeKind::PhaseChanged && notice.job == order.job &&
+           notice.generation == order.generation && notice.to == JobPhase::Starting &&
+           (notice.from == JobPhase::Pending || notice.from == JobPhase::Restarting);
+  });
+  const auto changes_now = [&](NodeId node) {
+    return std::ranges::any_of(record.decided.notices, [&](const Notice& notice) {
+      return notice.kind == NoticeKind::NodeChanged && notice.node == node;
+    });
+  };
   for (const WorkerStart& start : order.workers) {
     if (start.node.index() >= model_.nodes().size()) continue;
     const FoldedNode& node = model_.nodes()[start.node.index()];
@@ -327,6 +338,11 @@ void DecisionCheck::check_start(const FoldedRecord& record, const StartWorkers& 
       add(ViolationKind::DecisionWrong,
           where + "starts on node " + std::to_string(start.node.value) + ", which is " +
               (node.silent ? "silent" : "a spare"));
+    else if (begins && model_.settings().rules >= 4 && !node.is_healthy() &&
+             !changes_now(start.node))
+      add(ViolationKind::DecisionWrong,
+          where + "starts on node " + std::to_string(start.node.value) +
+              ", which takes no workers any more");
   }
 }
 

@@ -55,6 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "failover/device_lost_while_starting.yaml"},
                       Case{Bug::ExclusionLeavesIncidents, "failover/lemon_begins_anew.yaml"},
                       Case{Bug::IncidentWindowWrong, "failover/lemon_two_windows.yaml"},
+                      Case{Bug::PlaceNotAskedAgain, "failover/cordon_in_backoff.yaml"},
                       Case{Bug::PreemptionGraceIgnored, "lifecycle/preemption_grace.yaml"},
                       Case{Bug::ShareRounding, "lifecycle/part_to_the_thousandth.yaml"},
                       Case{Bug::SilentNodeKeepsWorkers, "failover/silent_twice.yaml"},
@@ -64,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return std::string(to_string(each.param.bug)); });
 
 /// A new bug of this kind has a scenario, too.
-TEST(ScenarioBugs, EachHasOne) { EXPECT_EQ(EnumNames<Bug>::kNames.size() - kScenarioBugs, 9u); }
+TEST(ScenarioBugs, EachHasOne) { EXPECT_EQ(EnumNames<Bug>::kNames.size() - kScenarioBugs, 10u); }
 
 }  // namespace
 }  // namespace orrery::tests
