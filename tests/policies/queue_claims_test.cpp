@@ -96,6 +96,22 @@ TEST_F(QueueClaims, AJobWiderThanTheShareOfTheQueueAboveRunsInTurn) {
   EXPECT_NEAR(minutes, 1200 / 8, 40) << "a half of a quarter of the time";
 }
 
+// The youngest would be the next to go, and leaves too little.
+TEST_F(QueueClaims, OneThatMakesRoomByItselfGoesAlone) {
+  use("fifo", "patience=36000s; a; b");
+  const JobId old = submit(1, in("b").devices(6).preemptible()).front();
+  const JobId wide = submit(1, in("b").devices(8).preemptible()).front();
+  const JobId young = submit(1, in("b").devices(2).preemptible()).front();
+  pass(60);
+  ASSERT_EQ(held("b"), 16);
+  submit(1, in("a").devices(6).preemptible());
+  pass(60);
+  EXPECT_EQ(held("a"), 6);
+  EXPECT_EQ(cluster_.replicas(wide), 0);
+  EXPECT_EQ(cluster_.replicas(young), 1) << "it would not have made the room";
+  EXPECT_EQ(cluster_.replicas(old), 1);
+}
+
 class QueuesThatBorrow : public QueueClaims, public ::testing::WithParamInterface<const char*> {};
 
 // Some policies share out no more than what a queue is entitled to, holds, or needs for a job.

@@ -146,7 +146,8 @@ TEST(QueueText, IsReadBack) {
       if (random.below(3) == 0) q.borrow = QueueAmount{random.between(1, 9999), false};
       q.reclaim = random.below(4) != 0;
       if (random.below(3) == 0) q.user_limit = QueueAmount{random.between(1, 9999), false};
-      if (random.below(3) == 0) q.users = {{"bob", {random.between(1, 5000), false}}};
+      for (const char* user : {"alice", "bob", "carol"})
+        if (random.below(3) == 0) q.users.push_back({user, {random.between(1, 5000), false}});
       spec.queues.push_back(std::move(q));
     }
     if (!check_queues(spec, std::nullopt).empty()) continue;
