@@ -1,7 +1,6 @@
 // trace info and trace convert: what a trace holds, what its reader made of every row, and the same
 // jobs in another form.
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -232,12 +231,8 @@ ExitCode put(const std::string& text, const Arguments& arguments, Console& conso
     console.out(text);
     return ExitCode::Met;
   }
-  std::ofstream file(*out, std::ios::binary);
-  file << text;
-  file.flush();
-  if (file) return ExitCode::Met;
-  return refuse({Error{.file = *out, .message = "cannot be written; check the path and the disk"}},
-                console);
+  const Status written = write_file(*out, text);
+  return written ? ExitCode::Met : refuse(written.errors(), console);
 }
 
 /// A list of machines as the cluster of a scenario.
