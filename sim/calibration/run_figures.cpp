@@ -49,12 +49,15 @@ class StepReader {
   StepReader(double units, Duration noise) : units_(units), noise_(noise) {}
 
   std::map<std::int32_t, double> read(const std::vector<WorkFact>& facts) {
-    for (const WorkFact& fact : facts) {
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const WorkFact& fact = facts[i];
       switch (fact.kind) {
         case WorkFact::Kind::Members:
           members(fact);
           break;
         case WorkFact::Kind::Report:
+          // What a failure leaves, then how far the work had come: this is what the stretch made.
+          if (i + 1 < facts.size() && is_farther(facts[i + 1], fact)) break;
           look(fact.done, fact.at);
           from_ = fact.rate > 0 ? std::optional(fact) : std::nullopt;
           base_ = size_;
@@ -71,6 +74,10 @@ class StepReader {
   }
 
  private:
+  static bool is_farther(const WorkFact& next, const WorkFact& fact) {
+    return next.kind == WorkFact::Kind::Report && next.at == fact.at && next.done > fact.done;
+  }
+
   void members(const WorkFact& fact) {
     size_ = fact.any_ready ? fact.replicas : 0;
     if (!fact.any_ready) from_.reset();

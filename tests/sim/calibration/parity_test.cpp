@@ -55,6 +55,33 @@ TEST(RunFigures, AreThoseOfTheRun) {
   EXPECT_NEAR(*fails.recoveries.front().took_s, 5 + 6, 1e-6);
 }
 
+// A failure while workers join: what is saved and how far the work had come are told at once, of a
+// stretch whose size changed.
+TEST(RunFigures, WorkThatAFailureTookBackIsNotDoneInNoTime) {
+  for (const char* crash : {"430s", "500s", "845s"}) {
+    SCOPED_TRACE(crash);
+    MemoryStore store;
+    record(std::string(R"(
+timing: {start: 9s, stop: 1s, checkpoint_interval: 45s}
+policy: {name: fit, period: 60s}
+cluster: {nodes: 4, gpus_per_node: 4}
+jobs:
+  - {name: grows, replicas: {min: 2, max: 12}, preemptible: true, recovery: worker, estimate: oracle, work: {units: 60000, throughput: 4}}
+  - {name: stays, replicas: 4, work: 2000s}
+faults:
+  - {at: 500s, node: 1, kind: down, for: 300s}
+  - {kind: crash, job: grows, rank: 0, at: )") +
+               crash + "}\n",
+           store);
+    const auto run = run_figures(store, "run", {{"default.grows", 60000}}, Duration::zero());
+    ASSERT_TRUE(run) << run.errors().front().text();
+    const JobFigures& grows = job_of(*run, "grows");
+    EXPECT_FALSE(grows.step_s.empty());
+    for (const auto& [replicas, step_s] : grows.step_s)
+      EXPECT_NEAR(step_s, 0.25 / replicas, 1e-6) << replicas;
+  }
+}
+
 TEST(RunFigures, AJobThatFailsForGoodHasNotRecovered) {
   MemoryStore store;
   record(R"(
