@@ -46,9 +46,12 @@ bool is_accepted(const RequestOutcome& outcome) {
 // The jobs that are in.
 void write_outcome(JsonText& json, const Submission& submission, const Outcomes& outcomes) {
   json.key("jobs").begin_array();
-  for (std::size_t i = 0; i < outcomes.size(); ++i)
-    if (is_accepted(outcomes[i]))
-      json.begin_object().field("name", submission.specs[i]->name).end_object();
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!is_accepted(outcomes[i])) continue;
+    json.begin_object().field("name", submission.specs[i]->name);
+    if (const JobId job = outcomes[i].job; !job.is_none()) json.field("id", job.value);
+    json.end_object();
+  }
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : submission.warnings) json.value(warning);
   json.end_array();

@@ -21,9 +21,9 @@ constexpr int kWordsLooks = 20;  // For a second.
 
 class Waiting {
  public:
-  Waiting(Session& session, const std::vector<std::string>& names)
+  Waiting(Session& session, const std::vector<AwaitedJob>& jobs)
       : session_(session), absence_(session) {
-    for (const std::string& name : names) jobs_.push_back({name, "", nullptr, false});
+    for (const AwaitedJob& job : jobs) jobs_.push_back({job.name, job.number, "", nullptr, false});
   }
 
   json run() {
@@ -44,6 +44,7 @@ class Waiting {
  private:
   struct Watched {
     std::string name;
+    std::optional<std::int64_t> number;
     std::string phase;
     json document;
     bool ended;
@@ -63,6 +64,41 @@ class Waiting {
       return true;
     }
     job.document = json::parse(reply->body, nullptr, false);
+    const std::int64_t number = number_of(job.document, "id");
+    if (number != job.number.value_or(number)) return look_past(job);
+    job.number = number;
+    tell_phase(job);
+    if (text_of(job.document, "phase") == "Failed") {
+      await_words(job);
+      session_.console().err(failure_text(job.document));
+    }
+    return true;
+  }
+
+  /// Another job has the name: one's own has ended, and is known by its number as long as it is
+  /// kept.
+  bool look_past(Watched& job) {
+    const Result<HttpReply> reply = session_.client().send(
+        {.target = "/api/v1/jobs?all=1&limit=1" +
+                   (*job.number > 0 ? "&after=" + std::to_string(*job.number - 1) : "")});
+    if (!reply || !reply->is_good()) return false;
+    const json answer = json::parse(reply->body, nullptr, false);
+    const json& found = list_of(answer, "jobs");
+    if (!found.empty() && number_of(found.front(), "id") == *job.number) {
+      job.document = found.front();
+      tell_phase(job);
+    } else {
+      job.document = {{"name", job.name}, {"id", *job.number}};
+      session_.tell(Errors{{.subject = "job " + job.name,
+                            .message = "was deleted, and another job has its name; how it ended is "
+                                       "not known any more"}});
+      session_.note(ExitCode::Unmet);
+      job.ended = true;
+    }
+    return true;
+  }
+
+  void tell_phase(Watched& job) {
     const std::string phase = text_of(job.document, "phase");
     if (phase != job.phase) {
       const std::string why = shown_text_of(job.document, "message");
@@ -71,12 +107,7 @@ class Waiting {
       job.phase = phase;
     }
     job.ended = phase == "Succeeded" || phase == "Failed";
-    if (phase == "Failed") {
-      session_.note(ExitCode::Unmet);
-      await_words(job);
-      session_.console().err(failure_text(job.document));
-    }
-    return true;
+    if (phase == "Failed") session_.note(ExitCode::Unmet);
   }
 
   /// What the worker of a failure wrote comes a moment after the report of its end, if at all.
@@ -104,8 +135,8 @@ class Waiting {
 
 }  // namespace
 
-json wait_for_jobs(Session& session, const std::vector<std::string>& names) {
-  return Waiting(session, names).run();
+json wait_for_jobs(Session& session, const std::vector<AwaitedJob>& jobs) {
+  return Waiting(session, jobs).run();
 }
 
 }  // namespace orrery::cli

@@ -82,7 +82,16 @@ json LogFollower::job_now() {
   is_gone_ = reply && reply->status == 404;
   if (!reply || !reply->is_good()) return nullptr;
   json out = json::parse(reply->body, nullptr, false);
-  return out.is_object() ? out : json();
+  if (!out.is_object()) return nullptr;
+  const std::int64_t number = number_of(out, "id");
+  is_gone_ = number != number_.value_or(number);
+  if (is_gone_) {
+    if (!std::exchange(is_replaced_, true))
+      tell(wish_.job + ": is over, and another job has its name now\n");
+    return nullptr;
+  }
+  number_ = number;
+  return out;
 }
 
 std::string LogFollower::target() const {
@@ -163,7 +172,11 @@ bool LogFollower::await_rest() {
     tell("the log broke off; waiting for the controller and the node's agent\n");
   ::poll(nullptr, 0, kAskAgainMs);
   const json job = job_now();
-  if (is_gone_) return false;
+  if (is_gone_) {
+    is_cut_off_ = is_replaced_;
+    if (is_cut_off_) tell(wish_.job + ": the rest of its log cannot be read any more\n");
+    return false;
+  }
   // The log of the next start is another one: nothing of it was printed.
   if (source_.incarnation > 0 &&
       number_of(member_for(job, source_), "incarnation") > source_.incarnation)

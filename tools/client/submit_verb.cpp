@@ -88,26 +88,27 @@ json foretell(Session& session, const JobSource& source, bool tells) {
   return out;
 }
 
-/// Sends every file; the names of what was taken.
-std::vector<std::string> send_all(Session& session,
-                                  const std::vector<JobSource>& sources,
-                                  const SubmissionAction& action,
-                                  bool tells) {
-  std::vector<std::string> names;
+/// Sends every file; what was taken.
+std::vector<AwaitedJob> send_all(Session& session,
+                                 const std::vector<JobSource>& sources,
+                                 const SubmissionAction& action,
+                                 bool tells) {
+  std::vector<AwaitedJob> jobs;
   for (const JobSource& source : sources) {
     const auto reply = session.client().send(submission(source, action));
     json document = session.read(reply, source.path);
     // Of a file that could not be carried through the first jobs are in all the same.
     if (document.is_null() && reply) document = json::parse(reply->body, nullptr, false);
     for (const json& job : list_of(document, "jobs")) {
-      names.push_back(text_of(job, "name"));
+      jobs.push_back({text_of(job, "name"), {}});
+      if (job.contains("id")) jobs.back().number = number_of(job, "id");
       if (tells)
-        session.console().out(short_name(names.back()) +
+        session.console().out(short_name(jobs.back().name) +
                               (action.dry_run ? ": would be taken\n" : ": submitted\n"));
     }
     if (session.code() == ExitCode::Unreachable || session.code() == ExitCode::Interrupted) break;
   }
-  return names;
+  return jobs;
 }
 
 }  // namespace
@@ -134,16 +135,16 @@ ExitCode run_submit(const Arguments& arguments, Console& console) {
   const bool as_json = arguments.has("--json");
   const SubmissionAction action{.dry_run = arguments.has("--dry-run")};
   if (!action.dry_run && !check_sources(session, *sources)) return session.code();
-  const std::vector<std::string> names = send_all(session, *sources, action, !as_json);
+  const std::vector<AwaitedJob> jobs = send_all(session, *sources, action, !as_json);
   json out = {{"jobs", json::array()}, {"warnings", json::array()}};
   for (const Error& warning : warnings) out["warnings"].push_back(warning.text());
-  if (arguments.has("--wait") && !action.dry_run && !names.empty() &&
+  if (arguments.has("--wait") && !action.dry_run && !jobs.empty() &&
       session.code() != ExitCode::Interrupted) {
     const ExitCode before = session.code();
-    out["jobs"] = wait_for_jobs(session, names);
+    out["jobs"] = wait_for_jobs(session, jobs);
     if (session.code() == ExitCode::Met) session.note(before);
   } else {
-    for (const std::string& name : names) out["jobs"].push_back({{"name", name}});
+    for (const AwaitedJob& job : jobs) out["jobs"].push_back({{"name", job.name}});
   }
   if (action.dry_run && session.code() == ExitCode::Met) {
     out["forecasts"] = json::array();

@@ -89,6 +89,8 @@ class SweepPlanner {
     const auto scenario = scenarios::load_scenario(plan_.scenario, own);
     if (!scenario) {
       fail(scenario.errors());
+      for (std::size_t policy = 0; policy < sweep.policies.size(); ++policy)
+        check_policy(point, policy, {});
       return;
     }
     if (point == 0 || sweep.seeds.empty()) settle_choices(*scenario);
@@ -152,14 +154,17 @@ class SweepPlanner {
     SweepFile& sweep = plan_.sweep;
     const SweepPolicy& choice = sweep.policies[policy];
     if (unknown_.contains(choice.name)) return;
+    scenarios::PolicyChoice own;
     const auto scenario =
-        scenarios::load_scenario(plan_.scenario, overrides_of(sweep, point, policy));
+        scenarios::load_scenario(plan_.scenario, overrides_of(sweep, point, policy), &own);
+    if (!scenario) fail(scenario.errors());
+    Errors errors;
     if (!scenario) {
-      fail(scenario.errors());
-      return;
+      errors = errors_of(own);
+    } else if (const auto fresh = fresh_policy(*scenario, models); !fresh) {
+      errors = fresh.errors();
     }
-    if (const auto fresh = fresh_policy(*scenario, models); !fresh) {
-      Errors errors = fresh.errors();
+    if (!errors.empty()) {
       for (Error& error : errors)
         if (error.file.empty()) {
           error.file = sweep.file;

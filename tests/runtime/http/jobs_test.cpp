@@ -34,7 +34,8 @@ class JobsTest : public HttpTest {
 TEST_F(JobsTest, ASubmissionIsInStateWhenItIsAnswered) {
   const Answer answer = post("/api/v1/jobs", "a\nimage\nb 2\n");
   ASSERT_EQ(answer.status, 200) << answer.body;
-  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([{"name":"default.a"},{"name":"default.b"}])"));
+  EXPECT_EQ(answer.json()["jobs"],
+            Json::parse(R"([{"name":"default.a","id":0},{"name":"default.b","id":1}])"));
   EXPECT_EQ(answer.json()["warnings"], Json::parse(R"(["image: is not run here"])"));
   EXPECT_EQ(submitted(), 2u);
 }
@@ -396,7 +397,7 @@ TEST_F(JobsTest, WhereTheJournalFailsMidwayThoseThatAreInAreNamed) {
   control.fails_after(1);
   const Answer answer = post("/api/v1/jobs", "first\nsecond\nthird\n");
   EXPECT_EQ(answer.status, 503);
-  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([{"name":"default.first"}])"));
+  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([{"name":"default.first","id":0}])"));
   EXPECT_EQ(message(answer), "it is not known whether it was written");
 }
 

@@ -342,6 +342,24 @@ class ChangesTest(VerbTest):
             self.assertEqual(json.loads(done.stdout)["jobs"][0]["phase"], phase)
             self.assertIn("train: Running", done.stderr)
 
+    def test_submit_waits_for_its_own_job_though_another_takes_the_name(self):
+        """It is stopped, and another of its name submitted: known by its number, as long as it is kept."""
+        path = self.write("job.yaml", JOB_FILE)
+        for answer, kept, said in [({"name": "default.train", "id": 7}, True, "train: Failed (stopped)"),
+                                   ({"name": "default.train", "id": 7}, False, "was deleted, and another job"),
+                                   ({"name": "default.train"}, True, "train: Failed (stopped)")]:
+            numbers = iter([7])
+            own = status("train", "Failed", id=7, message="stopped")
+            self.fake.answers = {
+                ("POST", "/api/v1/jobs"): (200, {"jobs": [answer]}),
+                ("GET", "/api/v1/jobs/default.train"):
+                    lambda _: (200, status("train", "Running", id=next(numbers, 8))),
+                ("GET", "/api/v1/jobs"): (200, {"jobs": [own if kept else status("train", id=8)], "next": None})}
+            done = self.expect(1, "submit", path, "--wait", "--json")
+            self.assertIn(said, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["jobs"][0]["id"], 7)
+            self.assertEqual(self.fake.asked[-1][2], {"all": ["1"], "limit": ["1"], "after": ["6"]})
+
     def test_submit_shows_what_a_job_failed_of(self):
         path = self.write("job.yaml", JOB_FILE)
         failure = {"message": "main 0 on n0 ended with exit code 7", "last_lines": "no such file\n"}

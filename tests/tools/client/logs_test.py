@@ -58,6 +58,21 @@ class LogsTest(VerbTest):
         self.assertEqual(read[0]["tail_lines"], ["5"])
         self.assertNotIn("tail_lines", read[1])
 
+    def test_a_followed_log_ends_with_its_job_though_another_takes_the_name(self):
+        """Nothing of the other is shown; where the log broke off, its rest is missing: exit code 5."""
+        for ending, code in (("end", 0), ("error", 5)):
+            logs = iter([f"data: one\n\nevent: {ending}\ndata: \n\n"])
+            numbers = iter([7])
+            self.fake.answers = {
+                ("GET", "/api/v1/jobs/default.train/logs"): lambda _: (
+                    200, next(logs, "data: of another\n\nevent: end\ndata: \n\n"),
+                    ("Content-Type", "text/event-stream")),
+                ("GET", "/api/v1/jobs/default.train"): lambda _: (
+                    200, status("train", "Running", id=next(numbers, 8), members=[self.member(1)]))}
+            done = self.expect(code, "logs", "train", "-f")
+            self.assertEqual(done.stdout, "one\n")
+            self.assertEqual(done.stderr.count("train: is over, and another job has its name now"), 1)
+
     def test_a_followed_log_that_breaks_off_goes_on_where_it_was(self):
         """And from the beginning with another start, of which as many lines were left out."""
         for start, log, new in ((1, "data: one\n\ndata: two\n\ndata: three\n\n", "three"), (2, "data: new\n\n", "new")):

@@ -51,6 +51,18 @@ class ToldAtOnceTest(unittest.TestCase):
         self.assertEqual(self.found("policy: lass\n" + WRONG_JOBS, "compare", "--policies", "fifo,fofo"),
                          ["job a", "--policies"])
 
+    def test_a_sweep_whose_scenario_and_policies_are_wrong(self):
+        (self.folder / "base.yaml").write_text(CLUSTER + JOBS)
+        self.file.write_text("scenario: base.yaml\nset: {cluster.nodes: -3}\n"
+                             "grid: {cluster.gpus_per_node: [4, 8]}\npolicies: [fifo, {name: easy, depth: 3}]\n")
+        for verb in ("check", "sweep"):
+            done = subprocess.run([PROGRAM, verb, self.file], capture_output=True, text=True, timeout=60,
+                                  check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)
+            self.assertIn(f"{self.file}:2: cluster.nodes: is '-3'", done.stderr)
+            self.assertIn(f"{self.file}:4: easy depth=3: policy.depth: is no parameter", done.stderr)
+
     def test_nothing_is_told_twice(self):
         self.assertEqual(self.found("policy: lass\n" + JOBS, "check"), ["policy"])
         self.assertEqual(self.found("policy: {quantum: 3min}\n" + JOBS, "check"), ["policy"])
