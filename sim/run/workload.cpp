@@ -114,7 +114,11 @@ class GeneratedSource final : public JobSource {
     std::optional<GeneratedJob> job = stream_.next();
     if (!job) return std::nullopt;
     ModelJob out;
-    auto spec = training_job("default.job-" + std::to_string(job->index + 1));
+    // A user is a namespace.
+    const bool has_users = workload_.spec.users > 1;
+    auto spec = training_job(
+        (has_users ? "user-" + std::to_string(job->user + 1) : std::string("default")) + ".job-" +
+        std::to_string(job->index + 1));
     spec->preemptible = job->preemptible;
     RoleSpec role = rigid_role(job->gpus, per_node_);
     std::int32_t base = role.min_replicas;

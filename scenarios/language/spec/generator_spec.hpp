@@ -69,7 +69,7 @@ Errors check(const DurationDistribution& distribution, const std::string& subjec
 
 /// Jobs of one size.
 struct GpuClass {
-  std::string name;     ///< Shown in results; empty is allowed.
+  std::string name;     ///< For whoever reads the file; empty is allowed.
   int gpus = 1;         ///< 1 or more.
   double weight = 1.0;  ///< Share of jobs is weight / sum of weights; 0 or more.
   std::optional<DurationDistribution> duration;  ///< Otherwise the workload's own.

@@ -40,6 +40,19 @@ TEST(WorkloadNames, JobsWhoseNamesAreWrittenGetANumberAndAreCounted) {
   EXPECT_TRUE(report.summary.workload.dropped.empty());
 }
 
+TEST(WorkloadNames, SeveralUsersOfAGeneratorAreNamespaces) {
+  const RunReport report = run_of_text(
+      "policy: fifo\ncluster: {nodes: 2, gpus_per_node: 4}\n"
+      "workload: {generator: {jobs: 400, users: 2, user_skew: 1, arrivals: {jobs_per_hour: "
+      "100}}}\n");
+  std::size_t first = 0;
+  for (const std::string& name : names_of(report)) {
+    EXPECT_TRUE(name.starts_with("user-1.job-") || name.starts_with("user-2.job-")) << name;
+    first += name.starts_with("user-1.") ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(first), 400.0 * 2 / 3, 50) << "twice as many as the second";
+}
+
 TEST(WorkloadNames, OfATraceTheyJoinTheNamesUsedTwiceInIt) {
   const TemporaryFolder folder;
   const std::string file = write(folder,
