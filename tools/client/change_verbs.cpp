@@ -35,6 +35,12 @@ ExitCode for_each_operand(const Arguments& arguments,
     return ExitCode::BadInput;
   }
   Session session(*options, console);
+  for (const std::string& operand : arguments.operands())
+    if (target_of(operand).shown.empty()) {
+      console.errors(Errors{{.subject = "'" + operand + "'",
+                             .message = "names nothing, a name is needed; see orrery get"}});
+      return ExitCode::BadInput;
+    }
   json names = json::array();
   for (const std::string& operand : arguments.operands()) {
     const Target target = target_of(operand);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tools/client/absence.hpp"
 #include "tools/client/json_reading.hpp"
+#include "tools/client/own_job.hpp"
 #include "tools/client/views.hpp"
 #include "tools/console/interrupt.hpp"
 
@@ -23,7 +25,8 @@ class Waiting {
  public:
   Waiting(Session& session, const std::vector<AwaitedJob>& jobs)
       : session_(session), absence_(session) {
-    for (const AwaitedJob& job : jobs) jobs_.push_back({job.name, job.number, "", nullptr, false});
+    for (const AwaitedJob& job : jobs)
+      jobs_.push_back({job.name, OwnJob(job.number), "", nullptr, false});
   }
 
   json run() {
@@ -44,7 +47,7 @@ class Waiting {
  private:
   struct Watched {
     std::string name;
-    std::optional<std::int64_t> number;
+    OwnJob own;
     std::string phase;
     json document;
     bool ended;
@@ -64,9 +67,7 @@ class Waiting {
       return true;
     }
     job.document = json::parse(reply->body, nullptr, false);
-    const std::int64_t number = number_of(job.document, "id");
-    if (number != job.number.value_or(number)) return look_past(job);
-    job.number = number;
+    if (!job.own.is(job.document)) return look_past(job);
     tell_phase(job);
     if (text_of(job.document, "phase") == "Failed") {
       await_words(job);
@@ -78,23 +79,21 @@ class Waiting {
   /// Another job has the name: one's own has ended, and is known by its number as long as it is
   /// kept.
   bool look_past(Watched& job) {
-    const Result<HttpReply> reply = session_.client().send(
-        {.target = "/api/v1/jobs?all=1&limit=1" +
-                   (*job.number > 0 ? "&after=" + std::to_string(*job.number - 1) : "")});
-    if (!reply || !reply->is_good()) return false;
-    const json answer = json::parse(reply->body, nullptr, false);
-    const json& found = list_of(answer, "jobs");
-    if (!found.empty() && number_of(found.front(), "id") == *job.number) {
-      job.document = found.front();
+    const Result<HttpReply> reply = job.own.ask_past(session_.client());
+    if (!reply || reply->status == 503) return false;
+    job.document = reply->is_good() ? job.own.past(*reply) : json();
+    if (!reply->is_good()) {
+      session_.tell(*reply, "job " + job.name);
+    } else if (job.document.is_object()) {
       tell_phase(job);
     } else {
-      job.document = {{"name", job.name}, {"id", *job.number}};
+      job.document = {{"name", job.name}, {"id", job.own.number()}};
       session_.tell(Errors{{.subject = "job " + job.name,
                             .message = "was deleted, and another job has its name; how it ended is "
                                        "not known any more"}});
       session_.note(ExitCode::Unmet);
-      job.ended = true;
     }
+    job.ended = true;
     return true;
   }
 
@@ -118,7 +117,9 @@ class Waiting {
       ::poll(nullptr, 0, kFirstPauseMs);
       const Result<HttpReply> reply = session_.client().send({.target = job_target(job.name)});
       if (!reply || !reply->is_good()) return;
-      job.document = json::parse(reply->body, nullptr, false);
+      json now = json::parse(reply->body, nullptr, false);
+      if (!job.own.may_be(now)) return;
+      job.document = std::move(now);
     }
   }
 

@@ -83,14 +83,12 @@ json LogFollower::job_now() {
   if (!reply || !reply->is_good()) return nullptr;
   json out = json::parse(reply->body, nullptr, false);
   if (!out.is_object()) return nullptr;
-  const std::int64_t number = number_of(out, "id");
-  is_gone_ = number != number_.value_or(number);
+  is_gone_ = !own_.is(out);
   if (is_gone_) {
     if (!std::exchange(is_replaced_, true))
       tell(wish_.job + ": is over, and another job has its name now\n");
     return nullptr;
   }
-  number_ = number;
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "tools/client/own_job.hpp"
 #include "tools/client/session.hpp"
 
 namespace orrery::cli {
@@ -97,10 +98,10 @@ class LogFollower {
   bool is_whole_ = true;  ///< Printed from its first line on.
   bool waits_ = false;
   bool is_gone_ = false;
-  bool is_replaced_ = false;            ///< Gone, and another job has its name.
-  std::optional<std::int64_t> number_;  ///< Of the job that is followed.
-  int asks_once_over_ = 0;              ///< For the rest of the log, since the job was over.
-  bool is_cut_off_ = false;             ///< The rest has not come.
+  bool is_replaced_ = false;  ///< Gone, and another job has its name.
+  OwnJob own_;
+  int asks_once_over_ = 0;   ///< For the rest of the log, since the job was over.
+  bool is_cut_off_ = false;  ///< The rest has not come.
 };
 
 }  // namespace orrery::cli

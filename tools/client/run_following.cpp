@@ -94,7 +94,25 @@ void RunFollowing::look() {
     ended_ = true;
     return;
   }
-  take(json::parse(reply->body, nullptr, false));
+  json job = json::parse(reply->body, nullptr, false);
+  if (!own_.is(job)) return look_past();
+  take(std::move(job));
+}
+
+// Another job has the name, so this one is over.
+void RunFollowing::look_past() {
+  const Result<HttpReply> reply = own_.ask_past(session_.client());
+  if (!reply || reply->status == 503) return;
+  job_ = reply->is_good() ? own_.past(*reply) : json();
+  ended_ = true;
+  is_past_ = true;
+  if (!reply->is_good())
+    session_.tell(*reply, "job " + what_.job);
+  else if (job_.is_object())
+    tell_phase();
+  else
+    session_.tell(Errors{
+        {.subject = "job " + what_.job, .message = "was deleted, and another job has its name"}});
 }
 
 void RunFollowing::take(json job) {
@@ -136,6 +154,9 @@ void RunFollowing::tell_restarts() {
 void RunFollowing::stop(const std::string& why) {
   stopping_ = true;
   session_.console().err(why + "\n");
+  // The name may be another job's by now.
+  const Result<HttpReply> now = session_.client().send({.target = job_target(what_.job)});
+  if (now && now->is_good() && !own_.may_be(json::parse(now->body, nullptr, false))) return;
   const Result<HttpReply> reply =
       session_.client().send({.method = "POST", .target = job_target(what_.job, "/stop")});
   if (reply && (reply->is_good() || reply->status == 409)) return;  // 409: it is over.
@@ -173,7 +194,8 @@ bool RunFollowing::drain_output() {
 void RunFollowing::refresh() {
   const Result<HttpReply> reply = session_.client().send({.target = job_target(what_.job)});
   if (!reply || !reply->is_good()) return;
-  if (json job = json::parse(reply->body, nullptr, false); job.is_object()) job_ = std::move(job);
+  json job = json::parse(reply->body, nullptr, false);
+  if (job.is_object() && own_.may_be(job)) job_ = std::move(job);
 }
 
 void RunFollowing::tell_failure() {
@@ -205,9 +227,10 @@ void RunFollowing::tell_failure() {
 
 ExitCode RunFollowing::end() {
   if (!job_.is_object()) return ExitCode::Unmet;  // It was deleted.
-  if (!drain_output()) return ExitCode::Interrupted;
+  // What is asked by name would be told of another job.
+  if (!is_past_ && !drain_output()) return ExitCode::Interrupted;
   const bool failed = text_of(job_, "phase") == "Failed";
-  if (failed && !stopping_) tell_failure();
+  if (failed && !stopping_ && !is_past_) tell_failure();
   if (what_.view.as_json)
     session_.console().out(
         json{{"job", job_}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/client/absence.hpp"
+#include "tools/client/own_job.hpp"
 #include "tools/client/run_output.hpp"
 #include "tools/client/session.hpp"
 
@@ -56,6 +57,7 @@ class RunFollowing {
   using Clock = std::chrono::steady_clock;
 
   void look();
+  void look_past();
   void take(nlohmann::json job);
   void tell_phase();
   void tell_restarts();
@@ -75,7 +77,9 @@ class RunFollowing {
   std::int64_t restarts_ = 0;
   std::int64_t failures_until_ = 0;  ///< Of failures of starts before the present one: the last.
   Absence absence_;
+  OwnJob own_;
   bool ended_ = false;
+  bool is_past_ = false;  ///< Ended, and another job has its name.
   bool interrupted_ = false;
   bool stopping_ = false;
 };

@@ -360,6 +360,12 @@ class ChangesTest(VerbTest):
             self.assertEqual(json.loads(done.stdout)["jobs"][0]["id"], 7)
             self.assertEqual(self.fake.asked[-1][2], {"all": ["1"], "limit": ["1"], "after": ["6"]})
 
+    def test_an_empty_name_is_refused_before_anything_is_asked(self):
+        for verb, operands in [("stop", ["train", ""]), ("delete", [""]), ("exclude", ["node/"]), ("include", [""])]:
+            done = self.expect(2, verb, *operands)
+            self.assertEqual(done.stderr, f"'{operands[-1]}': names nothing, a name is needed; see orrery get\n")
+        self.assertEqual(self.fake.asked, [])
+
     def test_submit_shows_what_a_job_failed_of(self):
         path = self.write("job.yaml", JOB_FILE)
         failure = {"message": "main 0 on n0 ended with exit code 7", "last_lines": "no such file\n"}
