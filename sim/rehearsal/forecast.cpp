@@ -109,11 +109,12 @@ JobForecast foretold(const State& state,
   JobForecast out;
   out.id = job.row.id;
   out.name = job.spec->name;
-  out.runs = job.row.holds;
+  // Who waits for places that others still give back has not started.
+  out.runs = job.row.holds && job.row.phase != JobPhase::Pending;
   out.known = remaining.known;
   out.remaining = remaining.left;
-  if (job.row.holds && !job.started_at.is_never()) out.start = job.started_at;
-  if (!job.row.holds) out.waits_for = status_of(state, job, &queues).message;
+  if (out.runs && !job.started_at.is_never()) out.start = job.started_at;
+  if (!out.runs) out.waits_for = status_of(state, job, &queues).message;
   out.never_fits = job.row.infeasible;
   return out;
 }

@@ -22,7 +22,7 @@ using orrery::RemainingKnown;
 struct JobForecast {
   JobId id;
   std::string name;   ///< Full.
-  bool runs = false;  ///< It holds devices already.
+  bool runs = false;  ///< It has started, and holds devices.
   RemainingKnown known = RemainingKnown::Nothing;
   Duration remaining;                ///< At its usual size.
   Instant start = Instant::never();  ///< When its workers are told to start; never: not within

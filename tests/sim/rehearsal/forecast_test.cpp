@@ -73,6 +73,24 @@ jobs:
   EXPECT_TRUE(foretold.jobs[2].runs);
 }
 
+TEST(Forecast, WhoWaitsForPlacesThatOthersGiveBackHasNotStarted) {
+  const Controller then = state_of(R"(
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 4}
+timing: {stop: 30s}
+jobs:
+  - {name: low, replicas: 4, preemptible: true, drain_grace: 60s, estimate: 1000s, work: 1000s}
+  - {name: high, at: 10s, replicas: 4, priority: high, estimate: 50s, work: 50s}
+)",
+                                   "20s");
+  ASSERT_TRUE(then.state().job(JobId{1}).row.holds) << "it has its places, which drain";
+  const Forecast foretold = foretell(then);
+  EXPECT_FALSE(foretold.jobs[1].runs);
+  EXPECT_NE(foretold.jobs[1].waits_for, "");
+  EXPECT_FALSE(foretold.jobs[1].start.is_never());
+  EXPECT_EQ(foretold.jobs[1].nodes.size(), 1U);
+}
+
 TEST(Forecast, IsWhatTheRunCameTo) {
   for (const char* policy : {"fifo", "easy", "srtf"})
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
