@@ -286,7 +286,7 @@ COMES = {
         "pendulum-2: submitted", files={"dijob.yaml": DIJOB}),
     # The client, by HTTP.
     "curl -X POST --data-binary @train.yaml 'http://127.0.0.1:22100/api/v1/jobs?file=train.yaml'":
-        Comes(r'^\{"jobs":\[\{"name":"default.train"\}\],"warnings":\[\]\}', job="none",
+        Comes(r'^\{"jobs":\[\{"name":"default.train","id":\d+\}\],"warnings":\[\]\}', job="none",
               files={"train.yaml": LONG}),
     "curl 'http://127.0.0.1:22100/api/v1/jobs?phase=Running&label=team=blue'": Comes(
         r'^\{"jobs":\[\{.*"name":"default.train"(.|\n)*"phase":"Running"', job=ROLES),
