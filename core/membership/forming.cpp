@@ -139,12 +139,17 @@ void note_held(Step& step, JobState& job, bool moved) {
   const std::vector<Worker>& members =
       job.after_drain == AfterDrain::Start ? job.next : job.workers;
   std::int32_t devices = 0;
+  std::int64_t thousandths = 0;
   std::int32_t replicas = 0;
   std::vector<NodeCount> nodes;
   const bool seated = is_seated(*job.spec);
   if (seated) devices = distinct_devices(job, members);
   for (const Worker& worker : members) {
-    if (!seated) devices += job.spec->roles[worker.role.index()].bundle.devices;
+    if (!seated) {
+      const Bundle& bundle = job.spec->roles[worker.role.index()].bundle;
+      devices += bundle.devices;
+      thousandths += bundle.thousandths();
+    }
     if (worker.role != job.row.elastic) continue;
     ++replicas;
     if (!nodes.empty() && nodes.back().node == worker.node) {
@@ -163,7 +168,8 @@ void note_held(Step& step, JobState& job, bool moved) {
   Notice notice = step.notice(NoticeKind::Allocated, job);
   notice.count = static_cast<std::int32_t>(members.size());
   notice.devices = devices;
-  notice.thousandths = held_thousandths(job, members);
+  notice.thousandths =
+      seated ? held_thousandths(job, members) : static_cast<std::int32_t>(thousandths);
   step.out.notices.push_back(notice);
 }
 

@@ -25,7 +25,7 @@ Result<Override> parse_override(std::string_view text);
 /// file given as `--set path=value`. Names of policies and their parameters are not checked here,
 /// nor is the content of workload files. Paths inside the scenario are relative to its directory;
 /// those that an override gives are relative to the current directory. `policy`, where it is asked
-/// for, becomes that of the scenario, whatever else is wrong; it stays where its own part is.
+/// for, becomes that of the scenario, whatever else is wrong, without what of it could not be read.
 Result<Scenario> load_scenario(const std::string& path,
                                const std::vector<Override>& overrides = {},
                                PolicyChoice* policy = nullptr);

@@ -113,8 +113,11 @@ void read_queues(const MapReader& top,
   const std::string key(kQueuesParameter);
   if (node.is_scalar()) {
     const Result<QueuesSpec> read = parsed_queues(node.scalar);
-    if (read) policy.parameters.push_back({key, node.scalar, place});
-    for (const Error& error : read ? Errors{} : read.errors())
+    if (read) {
+      policy.parameters.push_back({key, node.scalar, place});
+      return;
+    }
+    for (const Error& error : read.errors())
       top.reading().fail(node.origin, error.subject, error.message);
     return;
   }
