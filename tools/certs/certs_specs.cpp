@@ -72,7 +72,7 @@ VerbSpec certs_agent_spec() {
                  "Writes agent-NAME.pem and agent-NAME.key into DIR for each NAME, which is the\n"
                  "node's. Brackets stand for many: 'gpu-[1-16]'.",
                  {{"orrery certs agent gpu-1", "one node"},
-                  {"orrery certs agent 'gpu-[1-16]'", "sixteen nodes"}});
+                  {"orrery certs agent 'gpu-[2-16]'", "fifteen more"}});
 }
 
 VerbSpec certs_user_spec() {

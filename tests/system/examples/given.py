@@ -397,7 +397,8 @@ COMES = {
         "JCT", instead=(("/usr/share/orrery/", ""),), why="from the tree in place of the package"),
     # Certificates.
     "orrery certs token --role user --name ann": Comes(r"\S{20,}"),
-    "orrery certs agent 'gpu-[1-16]'": Comes(before="rm -f certs/agent-gpu-1.*"),
+    "orrery certs agent 'gpu-[1-16]'": Comes(before="rm -f certs/agent-gpu-*"),
+    "orrery certs agent 'gpu-[2-16]'": Comes(before="rm -f certs/agent-gpu-[2-9].* certs/agent-gpu-1?.*"),
     "orrery certs show certs/*.pem": Comes("ann"),
     "orrery certs show certs/*.pem --json": Comes('"certificates"'),
     # The sample worker.
