@@ -62,10 +62,12 @@ def await_text(log, text, process, seconds):
     """Waits until a log contains a text; Failed where it does not in time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
+        # In this order: what it wrote before its end is in the log then.
+        has_ended = process.poll() is not None
         said = pathlib.Path(log).read_text(encoding="utf-8", errors="replace")
         if text in said:
             return said
-        if process.poll() is not None and text not in pathlib.Path(log).read_text(errors="replace"):
+        if has_ended:
             raise Failed(f"it ended with {process.returncode} before it said \"{text}\": "
                          f"{last_line(said)}")
         time.sleep(0.01)
