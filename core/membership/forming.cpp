@@ -168,8 +168,8 @@ void note_held(Step& step, JobState& job, bool moved) {
   Notice notice = step.notice(NoticeKind::Allocated, job);
   notice.count = static_cast<std::int32_t>(members.size());
   notice.devices = devices;
-  notice.thousandths =
-      seated ? held_thousandths(job, members) : static_cast<std::int32_t>(thousandths);
+  if (seated) thousandths = held_thousandths(job, members);
+  notice.thousandths = static_cast<std::int32_t>(thousandths);
   step.out.notices.push_back(notice);
 }
 

@@ -197,32 +197,39 @@ bool seats_fit_instead(const State& state, const JobState& job, std::span<const 
   });
 }
 
-std::int32_t distinct_devices(const JobState& job, std::span<const Worker> workers) {
+namespace {
+
+// What workers have: the seats of some, and what the bundles of the others say.
+struct Occupied {
   std::vector<Seat> seats;
-  std::int32_t others = 0;
+  std::int32_t devices = 0;
+  std::int64_t thousandths = 0;
+};
+
+Occupied occupied(const JobState& job, std::span<const Worker> workers) {
+  Occupied out;
   for (const Worker& worker : workers) {
     const RoleSpec& role = job.spec->roles[worker.role.index()];
     if (role.is_seated()) {
-      seats.push_back({worker.node, worker.devices, worker.hardware, worker.share});
+      out.seats.push_back({worker.node, worker.devices, worker.hardware, worker.share});
     } else {
-      others += role.bundle.devices;
+      out.devices += role.bundle.devices;
+      out.thousandths += role.bundle.thousandths();
     }
   }
-  return others + placement::distinct_devices(seats);
+  return out;
 }
 
-std::int32_t held_thousandths(const JobState& job, std::span<const Worker> workers) {
-  std::vector<Seat> seats;
-  std::int64_t others = 0;
-  for (const Worker& worker : workers) {
-    const RoleSpec& role = job.spec->roles[worker.role.index()];
-    if (role.is_seated()) {
-      seats.push_back({worker.node, worker.devices, worker.hardware, worker.share});
-    } else {
-      others += role.bundle.thousandths();
-    }
-  }
-  return static_cast<std::int32_t>(others + placement::distinct_thousandths(seats));
+}  // namespace
+
+std::int32_t distinct_devices(const JobState& job, std::span<const Worker> workers) {
+  const Occupied all = occupied(job, workers);
+  return all.devices + placement::distinct_devices(all.seats);
+}
+
+std::int64_t held_thousandths(const JobState& job, std::span<const Worker> workers) {
+  const Occupied all = occupied(job, workers);
+  return all.thousandths + placement::distinct_thousandths(all.seats);
 }
 
 std::int32_t devices_at_size(const JobState& job, std::int32_t replicas) {

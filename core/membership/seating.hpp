@@ -47,7 +47,7 @@ bool seats_fit_instead(const State& state, const JobState& job, std::span<const 
 std::int32_t distinct_devices(const JobState& job, std::span<const Worker> workers);
 
 /// The same in thousandths, parts counted as parts.
-std::int32_t held_thousandths(const JobState& job, std::span<const Worker> workers);
+std::int64_t held_thousandths(const JobState& job, std::span<const Worker> workers);
 
 /// Devices that the job has at this size of its elastic role, each counted once.
 std::int32_t devices_at_size(const JobState& job, std::int32_t replicas);

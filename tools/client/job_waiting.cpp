@@ -86,6 +86,8 @@ class Waiting {
       session_.tell(*reply, "job " + job.name);
     } else if (job.document.is_object()) {
       tell_phase(job);
+      if (text_of(job.document, "phase") == "Failed")
+        session_.console().err(failure_text(job.document));
     } else {
       job.document = {{"name", job.name}, {"id", job.own.number()}};
       session_.tell(Errors{{.subject = "job " + job.name,

@@ -28,8 +28,7 @@ class OwnJob {
   /// Asks for what is left of this job, by its number, after another one was found.
   Result<HttpReply> ask_past(Client& client) const;
 
-  /// The document in the reply to that: null where the job is not kept any more. It has neither
-  /// members nor failures.
+  /// The document in the reply to that, without members: null where the job is not kept any more.
   nlohmann::json past(const HttpReply& reply) const;
 
  private:

@@ -106,13 +106,15 @@ void RunFollowing::look_past() {
   job_ = reply->is_good() ? own_.past(*reply) : json();
   ended_ = true;
   is_past_ = true;
-  if (!reply->is_good())
+  if (!reply->is_good()) {
     session_.tell(*reply, "job " + what_.job);
-  else if (job_.is_object())
+  } else if (job_.is_object()) {
     tell_phase();
-  else
+    if (text_of(job_, "phase") == "Failed") session_.console().err(failure_text(job_));
+  } else {
     session_.tell(Errors{
         {.subject = "job " + what_.job, .message = "was deleted, and another job has its name"}});
+  }
 }
 
 void RunFollowing::take(json job) {

@@ -122,6 +122,23 @@ TEST(UnusableNodes, WithoutOtherRoomTheJobWaitsAgain) {
   EXPECT_EQ(h.processes_of(id), 0u);
 }
 
+TEST(UnusableNodes, ARecoveryThatLeftTheJobSmallerBeginsAgainFromTheQueue) {
+  ControllerHarness h({nodes_of(3, 1)});
+  const JobId id = h.running(job("a").elastic(1, 3).no_unknown().limit(3), 3);
+  h.fail(id, 1);
+  h.node_down(2);
+  ASSERT_EQ(h.phase(id), JobPhase::Restarting);
+  ASSERT_EQ(h.job(id).next.size(), 2u) << "there is no other node";
+  ASSERT_TRUE(h.job(id).workers[0].is_alive());
+  h.step(ExclusionRequested{1, NodeId{1}, true});
+  h.pass(kBackoff);
+  h.stop_all();
+  EXPECT_EQ(h.phase(id), JobPhase::Pending);
+  h.plan(grant(id, 1));
+  h.settle();
+  EXPECT_THAT(nodes_of_workers(h, id), testing::ElementsAre(NodeId{0}));
+}
+
 TEST(UnusableNodes, WhoRunsOnALeavingNodeMovesWhenTheRecoveryIsDone) {
   ControllerHarness h({nodes_of(3, 2)});
   const JobId id = h.running(job("a").replicas(2).limit(3), 2, {on(0, 1), on(1, 1)});

@@ -24,7 +24,6 @@ from drawn import IS_LONG, drawn  # noqa: E402
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
 
-# Jobs of 1 to 8 devices that are preempted again and again; nodes fail now and then.
 # Parts in one role, in two with a whole device beside, and a job that grows.
 PARTS = """\
 cluster: {nodes: 2, gpus_per_node: 4}
@@ -35,6 +34,7 @@ jobs:
 - {name: grows, at: 10s, devices: 0.25, replicas: {min: 1, max: 3}, work: {units: 300, throughput: 1}}
 - {name: whole, at: 20s, devices: 2, work: 50s}
 """
+# Jobs of 1 to 8 devices that are preempted again and again; nodes fail now and then.
 BUSY = """\
 name: busy
 seed: 11

@@ -349,7 +349,8 @@ class ChangesTest(VerbTest):
                                    ({"name": "default.train", "id": 7}, False, "was deleted, and another job"),
                                    ({"name": "default.train"}, True, "train: Failed (stopped)")]:
             numbers = iter([7])
-            own = status("train", "Failed", id=7, message="stopped")
+            own = status("train", "Failed", id=7, message="stopped",
+                         failures=[{"message": "main 0 on n0 ended", "last_lines": "its words\n"}])
             self.fake.answers = {
                 ("POST", "/api/v1/jobs"): (200, {"jobs": [answer]}),
                 ("GET", "/api/v1/jobs/default.train"):
@@ -357,6 +358,7 @@ class ChangesTest(VerbTest):
                 ("GET", "/api/v1/jobs"): (200, {"jobs": [own if kept else status("train", id=8)], "next": None})}
             done = self.expect(1, "submit", path, "--wait", "--json")
             self.assertIn(said, done.stderr)
+            self.assertEqual("its words" in done.stderr, kept)
             self.assertEqual(json.loads(done.stdout)["jobs"][0]["id"], 7)
             self.assertEqual(self.fake.asked[-1][2], {"all": ["1"], "limit": ["1"], "after": ["6"]})
 
