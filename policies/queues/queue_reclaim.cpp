@@ -269,17 +269,26 @@ std::int64_t QueueReclaim::free_for_growth(const Call& call,
 }
 
 void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
-  std::int64_t missing = growth_missing(call.view, call.books, leaf);
+  const std::int64_t asked = growth_missing(call.view, call.books, leaf);
+  if (asked <= 0) return;
+  std::int64_t missing = asked;
+  const std::int64_t free = free_for_growth(call, leaf, asked);
   // What is free is its own to take, unless a queue above it has its share.
-  if (call.books.is_behind(leaf)) missing -= free_for_growth(call, leaf, missing);
+  if (call.books.is_behind(leaf)) missing -= free;
+  const QueueRoom::Mark before = call.room.mark();
+  bool took = false;
   for (QueueRoom::Victim& victim : call.room.victims()) {
     const std::uint32_t queue = call.books.job(victim.job).queue;
     const JobView job = call.view.job(victim.job);
     const std::int64_t unit = call.books.scale().dominant(replica_use(job));
     while (missing >= unit && !victim.is_gone && call.books.owes(queue, {leaf}) &&
-           call.room.shrink_one(victim))
+           call.room.shrink_one(victim)) {
       missing -= unit;
+      took = true;
+    }
   }
+  // What makes up no replica would be given up in vain.
+  if (took && free < asked && free_for_growth(call, leaf, asked) <= free) call.room.undo(before);
 }
 
 // Whether the limit that keeps the claimant counts the other job, and that one may give.

@@ -323,17 +323,40 @@ std::vector<std::uint32_t> Queued::in_turn() const {
 }
 
 // Whether something is free beside what jobs of other queues may grow by.
-bool Queued::others_leave_room(const ClusterView& view, std::uint32_t leaf) const {
+bool Queued::others_leave_room(const ClusterView& view, std::uint32_t leaf, Kept kept) const {
   std::int64_t missing = 0;
   for (const std::uint32_t other : books_.leaves())
-    if (other != leaf && books_.is_behind(other))
+    if (other != leaf && books_.is_behind(other) &&
+        (kept == Kept::All || !left_for_long(view, other)))
       missing += QueueReclaim::growth_missing(view, books_, other);
   return missing < trial_.index().free_thousandths();
 }
 
+bool Queued::left_for_long(const ClusterView& view, std::uint32_t leaf) const {
+  const auto found = left_.find(leaf);
+  return found != left_.end() && view.now() - found->second.since >= books_.tree().spec().patience;
+}
+
+// A policy may take only sizes that what is free does not make up, and nobody knows whether it ever
+// will.
+void Queued::note_what_is_left(const ClusterView& view) {
+  for (const std::uint32_t leaf : books_.leaves()) {
+    const bool could_grow = trial_.index().free_thousandths() > 0 && books_.is_behind(leaf) &&
+                            QueueReclaim::growth_missing(view, books_, leaf) > 0;
+    if (!could_grow) {
+      left_.erase(leaf);
+      continue;
+    }
+    const Left now{view.now(), books_.used(leaf)};
+    Left& left = left_.try_emplace(leaf, now).first->second;
+    if (left.used != now.used) left = now;
+  }
+}
+
 // Whether queues at their shares may take what is free.
 bool Queued::may_borrow(const ClusterView& view, std::uint32_t leaf) const {
-  return !books_.is_behind(leaf) && (!sizes_ || others_leave_room(view, leaf));
+  return !books_.is_behind(leaf) &&
+         (!sizes_ || others_leave_room(view, leaf, Kept::UnlessLeftForLong));
 }
 
 // Shares are no whole replicas: where all queues stayed within theirs, what they leave would be
@@ -341,7 +364,8 @@ bool Queued::may_borrow(const ClusterView& view, std::uint32_t leaf) const {
 bool Queued::may_cross(const ClusterView& view, std::uint32_t leaf) const {
   return sizes_ && books_.turn() == 0 && books_.is_behind(leaf) &&
          QueueReclaim::first_waiting(view, books_, leaf).is_none() &&
-         QueueReclaim::growth_missing(view, books_, leaf) == 0 && others_leave_room(view, leaf);
+         QueueReclaim::growth_missing(view, books_, leaf) == 0 &&
+         others_leave_room(view, leaf, Kept::All);
 }
 
 Plan Queued::allocate(const JobView& job, const ClusterView& view) {
@@ -372,13 +396,15 @@ Plan Queued::optimize(const ClusterView& view) {
   trial_.sync(view.capacity());
   promised_.clear();
   std::vector<Given> given;
+  bool good = true;
   for (const std::uint32_t leaf : in_turn()) {
     Given next;
     next.plan = ask(view, {leaf, nullptr, may_borrow(view, leaf), may_cross(view, leaf)});
-    const bool good = give_on(view, next);
+    good = give_on(view, next);
     if (!next.plan.empty()) given.push_back(std::move(next));
     if (!good) break;
   }
+  if (sizes_ && good) note_what_is_left(view);
   books_.end();
   return joined(view, given);
 }
@@ -486,6 +512,12 @@ void Queued::save(ByteWriter& out) const {
     policies_[leaf]->save(own);
     out.string(own.text());
   }
+  out.varint(left_.size());
+  for (const auto& [leaf, left] : left_) {
+    out.u32(leaf);
+    out.i64(left.since.ns);
+    out.i64(left.used);
+  }
 }
 
 void Queued::load(ByteReader& in) {
@@ -496,6 +528,14 @@ void Queued::load(ByteReader& in) {
     const std::string own(in.string());
     ByteReader reader(std::as_bytes(std::span(own)));
     policies_[leaf]->load(reader);
+  }
+  left_.clear();
+  // What was saved before such were kept ends here.
+  if (in.remaining() == 0) return;
+  for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
+    const std::uint32_t leaf = in.u32();
+    const Instant since{in.i64()};
+    left_[leaf] = {since, in.i64()};
   }
 }
 

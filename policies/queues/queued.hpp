@@ -19,7 +19,8 @@ namespace orrery::policies {
 /// Each queue without others below it has a policy of its own, all of one kind. Asked for a plan,
 /// it asks them in turn, the queue first that has the least of what it is entitled to; each sees
 /// the jobs of its queue and what is free, and starts or grows jobs while the queue holds less than
-/// its share. What no queue that is behind can use goes to the others. What is given beyond limits
+/// its share. What no queue that is behind can use goes to the others; what elastic jobs of such a
+/// queue could grow by, once their policy has left it for `patience`. What is given beyond limits
 /// of queues and users, or out of what others are guaranteed for good, is asked for again without
 /// it, and never granted.
 ///
@@ -67,6 +68,15 @@ class Queued final : public Policy {
     bool gives_up = false;                      ///< Some job holds less, or elsewhere.
   };
 
+  /// What is kept free for jobs of queues behind to grow.
+  enum class Kept : std::uint8_t { All, UnlessLeftForLong };
+
+  /// A queue that is behind, and could grow by what is free, but its policy does not let it.
+  struct Left {
+    Instant since;
+    std::int64_t used = 0;  ///< By the queue since then, in the scale's units.
+  };
+
   Queued(QueuesSpec spec, const Maker& make, std::unique_ptr<Policy> first);
 
   const Policy& first() const { return *policies_[books_.leaves().front()]; }
@@ -87,7 +97,9 @@ class Queued final : public Policy {
                 const Question& question,
                 JobId id,
                 const QueueUse& more) const;
-  bool others_leave_room(const ClusterView& view, std::uint32_t leaf) const;
+  bool others_leave_room(const ClusterView& view, std::uint32_t leaf, Kept kept) const;
+  bool left_for_long(const ClusterView& view, std::uint32_t leaf) const;
+  void note_what_is_left(const ClusterView& view);
   bool may_borrow(const ClusterView& view, std::uint32_t leaf) const;
   bool may_cross(const ClusterView& view, std::uint32_t leaf) const;
   QueueUse takeable(const ClusterView& view, std::uint32_t leaf) const;
@@ -109,6 +121,7 @@ class Queued final : public Policy {
   QueueReclaim reclaim_;
   CapacityTrial trial_;
   std::int64_t cycle_ = 0;
+  std::map<std::uint32_t, Left> left_;  ///< By queue.
 
   // Of one call.
   std::vector<std::pair<JobId, std::int32_t>> promised_;  ///< Devices more, by queues asked before.

@@ -132,6 +132,51 @@ INSTANTIATE_TEST_SUITE_P(
     QueuesThatBorrow,
     ::testing::Values("fifo", "fit", "elasticflow", "optimus", "tiresias", "shockwave"));
 
+// The job that is behind could grow by a replica of two, of which one is free: nobody gives
+// another.
+TEST_F(QueueClaims, WhatAPolicyLeavesIsLentOnceItWasKeptForPatience) {
+  on_one_node(8);
+  use("fit", "patience=600s; a; b");
+  submit(5, in("a"));
+  const JobId behind = submit(1, in("b").devices(2).replicas(1, 2).preemptible()).front();
+  pass(60);
+  submit(1, in("a"));
+  pass_minutes(9);
+  EXPECT_EQ(held("a"), 5) << "the eighth device is kept";
+  pass_minutes(3);
+  EXPECT_EQ(held("a"), 6);
+  EXPECT_EQ(cluster_.replicas(behind), 1);
+}
+
+// As long as something comes within that time, it is put together.
+TEST_F(QueueClaims, WhatIsKeptForGrowthIsPutTogether) {
+  on_one_node(8);
+  use("fit", "patience=600s; a; b");
+  const std::vector<JobId> fixed = submit(5, in("a"));
+  const JobId behind = submit(1, in("b").devices(2).replicas(1, 2).preemptible()).front();
+  pass(60);
+  submit(3, in("a"));
+  pass_minutes(5);
+  cluster_.end_now(fixed.front());
+  pass_minutes(2);
+  EXPECT_EQ(cluster_.replicas(behind), 2);
+  EXPECT_EQ(held("a"), 4);
+}
+
+// Three devices are missing to the next replica of the queue behind; one could be given.
+TEST_F(QueueClaims, NothingIsTakenForGrowthThatItDoesNotSufficeFor) {
+  on_one_node(8);
+  use("fit", "patience=36000s; a; b weight=3");
+  const JobId giver = submit(1, in("a").replicas(2, 6).preemptible()).front();
+  submit(2, in("a"));
+  pass(60);
+  ASSERT_EQ(held("a"), 8);
+  const JobId behind = submit(1, in("b").devices(3).replicas(1, 2).preemptible()).front();
+  pass_minutes(5);
+  EXPECT_EQ(cluster_.replicas(behind), 1);
+  EXPECT_EQ(cluster_.replicas(giver), 3);
+}
+
 TEST_F(QueueClaims, WhatIsGuaranteedComesFromASiblingWhereALimitAboveKeepsIt) {
   on_one_node(8);
   use("las", "team guarantee=4 limit=4; a parent=team; b parent=team guarantee=2; other");
